@@ -240,6 +240,17 @@ test('agt accept works in an agt clone and in a bare repository', () => {
   expect(git(origin, 'show', 'main:new')).toBe('new');
 });
 
+test('of several sessions, each warning names its own; of one, it does not', () => {
+  const { repository, sandbox } = makeSession();
+  write(join(sandbox, 'one'), '1\n');
+  write(join(sessionIn(repository, 's2').sandbox, 'two'), '2\n');
+  for (const id of ['s1', 's2']) agtOk(repository, 'session', 'fail', id, '--reason', 'bad');
+  const warned = (...ids: string[]) =>
+    agt(repository, 'accept', ...ids, '-n', '--untracked=all').stderr.match(/^warning: .*/gm);
+  expect(warned('s1', 's2')).toEqual(['s1', 's2'].map((id) => `warning: ${id}: the session had failed: bad`));
+  expect(warned('s1')).toEqual(['warning: the session had failed: bad']);
+});
+
 test('of several sessions, an error names its own, and does not say that nothing has changed', () => {
   write(join(sessionIn(repository, 's2').sandbox, 'b'), 'new\n');
   const { exitCode, stdout, stderr } = agt(repository, 'accept', 's1', 's2', '--exclude', 'file');

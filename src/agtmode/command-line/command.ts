@@ -1,6 +1,6 @@
 /** A command: a declaration, of which parser, help and manual page are made, and a function that runs it. */
 import type { InferredOptionType, Options, PositionalOptions } from 'yargs';
-import { AgtError, isAgtError, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { findSession, type Kind } from '../../session/find-session.ts';
 import { checkId, idProblem } from '../../session/id.ts';
@@ -8,7 +8,7 @@ import { connectAgain } from '../../session/relocate.ts';
 import { Session } from '../../session/session.ts';
 import type { Context } from '../context.ts';
 import { sessionAndWords, sessionHere } from '../session-here.ts';
-import { type Answer, partOf, reportEach } from './report.ts';
+import { type Answer, about, partOf, reportEach, warningsOf } from './report.ts';
 
 /**
  * `seconds`: the value is a number of seconds, and the command gets milliseconds. `valueName`: what help calls the value, if
@@ -229,10 +229,10 @@ export function defineSessionCommand<
         const own = Object.fromEntries(further.map((word, i) => [word, chosen.words[i]]));
         return run({ ...args, ...own } as never, context, await connectAgain(chosen.session), checked);
       }
-      const runOn = async (given: GivenSession) => {
-        const found = alsoFolders === true ? sessionHere(context, givenSession(given), instead) : undefined;
-        const session = await (found ?? sessionInRepository(context, given, declaration.only));
-        return run(own, context, await connectAgain(session), checked);
+      const runOn = async (given: GivenSession, there = context) => {
+        const found = alsoFolders === true ? sessionHere(there, givenSession(given), instead) : undefined;
+        const session = await (found ?? sessionInRepository(there, given, declaration.only));
+        return run(own, there, await connectAgain(session), checked);
       };
       const chosen = await choose?.(own, context);
       const word = ids.join(' ') || (session && '--session');
@@ -248,12 +248,14 @@ export function defineSessionCommand<
         all,
         (one) => ({ session_id: one }),
         async (one) => {
-          const answer = await runOn({ id: one }).catch((error: unknown) => {
+          const err: Context['err'] = (text) =>
+            context.err(typeof text === 'string' ? warningsOf(one, text) : text);
+          const answer = await runOn({ id: one }, { ...context, err }).catch((error: unknown) => {
             throw about(one, error);
           });
           const part = await partOf(answer);
           if (part.failed !== true) done.push(one);
-          return part;
+          return { ...part, warnings: warningsOf(one, part.warnings ?? '') };
         },
       );
       const { dryRun } = args as { readonly dryRun?: boolean };
@@ -263,13 +265,6 @@ export function defineSessionCommand<
       return { ...report, notes: report.notes + besides + (chosen?.note ?? '') };
     },
   });
-}
-
-/** An error of one of several sessions: it names its session, and the others may have changed. */
-function about(id: string, error: unknown): unknown {
-  if (!isAgtError(error) || error.message.includes(`"${id}"`)) return error;
-  const message = error.message.replace(/,? and nothing has changed$/, '');
-  return new AgtError(`${id}: ${message}`, { ...error, cause: error });
 }
 
 interface GivenSession {

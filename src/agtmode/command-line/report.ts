@@ -1,4 +1,5 @@
 /** The report of a command, and of one that goes on with other subjects after one that fails. */
+import { AgtError, isAgtError } from '../../errors.ts';
 import { errorJson } from '../output/format.ts';
 
 /** The exit code of a command that has printed everything itself; or what is still to print. */
@@ -56,4 +57,18 @@ export async function reportEach<T>(
     errors: reports.flatMap(({ errors = [] }) => errors),
     failed: reports.some(({ failed }) => failed === true),
   };
+}
+
+/** An error of one of several sessions: it names its session, and the others may have changed. */
+export function about(id: string, error: unknown): unknown {
+  if (!isAgtError(error) || error.message.includes(`"${id}"`)) return error;
+  const message = error.message.replace(/,? and nothing has changed$/, '');
+  return new AgtError(`${id}: ${message}`, { ...error, cause: error });
+}
+
+/** The same with warnings. */
+export function warningsOf(id: string, text: string): string {
+  return text.replace(/^warning: (.*)/gm, (line, words) =>
+    words.includes(`"${id}"`) || words.startsWith(`${id}: `) ? line : `warning: ${id}: ${words}`,
+  );
 }
