@@ -10,6 +10,15 @@ function sharesOf({ there }: Two): string[] {
   return listed.map(({ share }) => share.slice(0, 8));
 }
 
+test('a list of a remote refuses what is for the sessions here', () => {
+  const { here } = makeTwo();
+  for (const [name, ...value] of [['state', 'active'], ['failed'], ['sort', 'id'], ['watch'], ['folders']])
+    expect(agt(here, 'list', '--remote', `--${name}`, ...value)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(`error: a remote and --${name} are given\n`),
+    });
+});
+
 test('where repositories share a remote, the list names them, and the share of the list names one copy', () => {
   const two = makeTwo();
   const { here, there } = two;

@@ -58,6 +58,8 @@ const STATES_OF_NOW: readonly string[] = ['running', ...AGENT_STATES];
 const STATES: readonly string[] = [...new Set([...SESSION_STATES, ...STATES_OF_NOW])];
 const OF_MERGE: readonly string[] = ['clean', 'conflict', 'refused', 'merged'];
 
+const OF_SESSIONS_HERE = ['everywhere', 'state', 'failed', 'sort', 'watch', 'folders'] as const;
+
 export const sessionList = defineCommand({
   usage: 'session list [remote-name]',
   elsewhere: { '--merged': 'agt remove --merged -n' },
@@ -106,8 +108,12 @@ export const sessionList = defineCommand({
   run: async function list(args, context, isOnce = false): Promise<Answer> {
     const { watch } = args;
     const ofRemote = args.remote || (await isRemoteName(context, args.remoteName));
-    if (ofRemote && args.everywhere)
-      throw usageError('a remote and --everywhere are given', 'a remote is that of the repository here');
+    const ofSessionsHere = OF_SESSIONS_HERE.find((name) => args[name]);
+    if (ofRemote && ofSessionsHere)
+      throw usageError(
+        `a remote and --${ofSessionsHere} are given`,
+        `--${ofSessionsHere} is for the sessions of repositories here`,
+      );
     if (ofRemote) return listRemote(context, args.remoteName);
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
     const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);
