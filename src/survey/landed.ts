@@ -1,6 +1,8 @@
 /** Commits of accepted work that the branch has lost since, as by a reset, or has reverted: a few processes for all of them. */
+import { branchNamespaces } from '../filter/agent-refs.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
+import type { Repository } from '../repository/repository.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import { findForms } from './forms.ts';
 import { remoteBranches } from './merged.ts';
@@ -38,7 +40,7 @@ export function withFates(landed: readonly Landed[], fates: ReadonlyMap<string, 
 
 /** By commit; those that stand are not in it. */
 export function findFates(
-  git: Git,
+  { git, prefixes }: Repository,
   records: readonly SessionRecord[],
   refs: Refs,
 ): ReadonlyMap<string, Fate> {
@@ -59,7 +61,11 @@ export function findFates(
       .filter(({ commit }) => missing.has(commit))
       .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
     const forms = tip === undefined ? new Map<string, string>() : findForms(git, tip, open, commits);
-    const gone = open.filter(({ commit }) => !forms.has(commit));
+    // Without the branch, such as after `git branch -m`, another one of people may have them.
+    const words = branchNamespaces(prefixes).map((namespace) => `--exclude=${namespace}*`);
+    const others = tip === undefined ? ['--not', ...words, '--glob=refs/heads/*', '--not'] : undefined;
+    const onOthers = others && reached(git, new Set(open.map(({ commit }) => commit)), [], others);
+    const gone = open.filter(({ commit }) => !forms.has(commit) && !onOthers?.has(commit));
     const came = gone.filter(({ hasMoved }) => hasMoved).map(({ commit }) => commit);
     const never = neverHad(git, onto, came);
     for (const { commit } of gone) {
@@ -97,9 +103,22 @@ function notIn(git: Git, commits: Iterable<string>, tips: ReadonlySet<string>): 
   return linesOf(git, ['rev-list'], [...commits, ...known]);
 }
 
+/** Those that exist, and that the tips or the refs of the words have. */
+function reached(
+  git: Git,
+  commits: Iterable<string>,
+  tips: readonly string[],
+  words: readonly string[] = [],
+) {
+  const known = tips.map((tip) => `^${tip}`);
+  const rest = linesOf(git, ['rev-list', ...words], [...commits, ...known]);
+  return linesOf(git, ['rev-list', '--no-walk'], commits).difference(rest);
+}
+
 /** Those that the branch, as its reflog says, has not had in this repository. */
 export function neverHad(git: Git, branch: string, commits: readonly string[]): Set<string> {
-  if (commits.length === 0) return new Set();
   const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H', branch, '--'];
-  return notIn(git, commits, new Set(askGitSync(git, words)?.toString().split('\n').filter(Boolean)));
+  const log = commits.length === 0 ? undefined : askGitSync(git, words);
+  const had = log?.toString().split('\n').filter(Boolean) ?? [];
+  return new Set(commits).difference(had.length === 0 ? new Set() : reached(git, commits, had));
 }

@@ -33,7 +33,7 @@ export interface SessionStatus extends Pick<SandboxFacts, Fact | 'pushed'> {
   readonly dirty: number | undefined;
   /** The sandbox as it is against the commit where it left the user branch, without what has landed since. */
   readonly diff: DiffStat | undefined;
-  /** Whether the user branch could take the sandbox as it is; undefined if there is nothing to take. */
+  /** Whether the user branch could take the sandbox as it is; undefined if there is nothing to take, or not here. */
   readonly merge: 'clean' | 'conflict' | 'refused' | undefined;
   /** The user has all of it: the commits of HEAD, in this form or another, and each file that is not committed. */
   readonly merged: boolean;
@@ -92,7 +92,7 @@ export async function surveySessions(
   const examined = await examineAll(repository, compared);
   const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
-  const fates = findFates(repository.git, records, refs);
+  const fates = findFates(repository, records, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
   const byMerge = revertsOfMerged(repository.git, graph, compared.flatMap(mergedByGit)).keys();
   const revertedHeads = new Set([...byMerge].map(({ head }) => head));
@@ -281,7 +281,8 @@ function isAllThere(compared: Compared, { examined }: Found): boolean {
 const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0, in_part: false };
 
 function mergeOf(compared: Compared, found: Found): SessionStatus['merge'] {
-  const { work, hasUserBranch, isRefused } = compared;
+  const { facts, work, hasUserBranch, isRefused } = compared;
+  if (facts.record.state === 'accepted' || facts.record.away !== undefined) return undefined;
   if (isRefused && hasUserBranch) return 'refused';
   if (work === undefined || !hasUserBranch || found.landed.has(compared)) return undefined;
   if (isAllThere(compared, found)) return undefined;

@@ -12,7 +12,7 @@ import { Session } from '../session/session.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
 import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
-import { type Fate, findFates, landingsOf, STANDS } from '../survey/landed.ts';
+import { type Fate, findFates, landingsOf, neverHad, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns, undoneTurns } from './turn-files.ts';
@@ -61,6 +61,7 @@ export interface Outcome {
   readonly outcome: SessionState | 'accepted-in-part' | 'unaccepted';
   readonly landed: Landed | undefined;
   readonly fate: Fate;
+  readonly isTakenBack: boolean;
   readonly reason: string | undefined;
 }
 
@@ -73,13 +74,17 @@ export function readOutcomes(
     .filter(({ session_id: id }) => sessions.length === 0 || sessions.includes(id))
     .flatMap((record): Outcome[] => {
       const { session_id: session, state, state_at: at, state_reason: reason } = record;
-      const about = { session, agent: record.agent ?? record.profile, fate: STANDS, reason: undefined };
+      const facts = { fate: STANDS, isTakenBack: false, reason: undefined };
+      const about = { session, agent: record.agent ?? record.profile, ...facts };
       const landingOf = (landed: Landed): Outcome => {
         const outcome = landed.in_part ? 'accepted-in-part' : 'accepted';
         return { ...about, at: new Date(landed.at), outcome, landed };
       };
       const back = (record.taken_back ?? []).flatMap(({ taken_at, ...landed }): Outcome[] => {
-        const one = { ...landingOf(landed), fate: { ...STANDS, isLost: true } };
+        const { onto, commit } = landed;
+        const isElsewhere = !!record.moved && neverHad(repository.git, onto, [commit]).has(commit);
+        const fate = { ...STANDS, isLost: !isElsewhere, isElsewhere };
+        const one = { ...landingOf(landed), fate, isTakenBack: true };
         return [one, { ...one, at: new Date(taken_at), outcome: 'unaccepted' }];
       });
       const landings = landingsOf(record.landed).map(landingOf);
@@ -97,7 +102,7 @@ export function readOutcomes(
   if (shown.size === 0) return outcomes;
   const landed = records.filter(({ session_id: id }) => shown.has(id));
   const branches = landed.flatMap((record) => landingsOf(record.landed).map(({ onto }) => onto));
-  const fates = findFates(repository.git, landed, readRefs(repository, [], branches));
+  const fates = findFates(repository, landed, readRefs(repository, [], branches));
   return outcomes.map((one) => ({ ...one, fate: fates.get(one.landed?.commit ?? '') ?? one.fate }));
 }
 

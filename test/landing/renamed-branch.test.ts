@@ -59,6 +59,17 @@ test('unaccept names a way that it has', () => {
   agtOk(repository, 'unaccept', 's1');
 });
 
+test('a commit that a renamed branch has is not lost', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'accept', 's1');
+  git(repository, 'branch', '-m', 'main', 'trunk');
+  const outcome = () => JSON.parse(agtOk(repository, 'activity', '--json'))[0];
+  expect(outcome()).toMatchObject({ outcome: 'accepted', lost: false });
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  expect(outcome()).toMatchObject({ outcome: 'accepted', lost: true });
+});
+
 test('accepted, and then asked for another branch: a refusal, not a word of success', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   git(repository, 'branch', 'maint');

@@ -116,6 +116,23 @@ test('work that was accepted elsewhere is on the branch here, or no longer, only
   expect(git(sessionOf(here, 's1').sandbox, 'log', '-1', '--format=%s', 'agt/s1')).toBe('One');
 });
 
+test('an acceptance that was taken back elsewhere is not lost here; away, table and JSON have no merge', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  write(join(sessionOf(here, 's1').sandbox, 'one'), 'one\n');
+  agtOk(here, 'accept', 's1', '--keep', '--untracked=all');
+  agtOk(here, 'unaccept', 's1');
+  const rows = (at: string) => JSON.parse(agtOk(at, 'activity', '--json')).slice(0, 2);
+  const back = (lost: boolean) =>
+    ['unaccepted', 'accepted'].map((outcome) => ({ outcome, lost, elsewhere: !lost, stands: false }));
+  expect(rows(here)).toMatchObject(back(true));
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  expect(rows(there)).toMatchObject(back(false));
+  expect(agtOk(there, 'activity')).toMatch(/ unaccepted \w+ on main\n.* accepted as \w+, not on main here\n/);
+  expect(JSON.parse(agtOk(here, 'list', '--json'))).toMatchObject([{ state: 'away', merge: null }]);
+});
+
 test('a session that is away, and then removed: each command that agt names brings its work back', () => {
   const { here, there } = makeTwo();
   const { sandbox } = workIn(here);

@@ -201,7 +201,7 @@ function outcomeEntry(source: Source, one: Outcome) {
     ...{ prompt: null, by_session: null, labels: [], began_at: null },
     ...{ at: at.toISOString(), snapshots: 0, failed_calls: 0 },
     commit: landed?.commit ?? null,
-    stands: !fate.isLost && fate.revertedBy === undefined,
+    stands: !fate.isLost && !one.isTakenBack && fate.revertedBy === undefined,
     files: [],
   };
 }
@@ -215,7 +215,7 @@ function activityText(context: Context, rows: readonly Row[], sources: readonly 
     { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)).slice(0, MINUTES) },
     sources.length > 0 && { heading: 'WHERE', cell: ({ place }) => showPath(where.get(place) ?? place) },
     { heading: 'SESSION', cell: ({ name }) => name },
-    { heading: 'AGENT', cell: ({ agent, outcome }) => (outcome === null ? (agent ?? '') : '') },
+    { heading: 'AGENT', cell: ({ agent }) => agent ?? '' },
     { heading: 'FILES', cell: ({ outcome, files }) => (outcome === null ? String(files.length) : '') },
     { heading: 'WHAT', cell: whatOf, flexible: true },
   ];
@@ -245,8 +245,8 @@ function whatOf(row: Row): string {
 
 /** `accepted in part as 9b6a52d7ab on main` */
 function outcomeText(row: ReturnType<typeof outcomeEntry>): string {
-  const { outcome, commit, onto, lost, elsewhere: isElsewhere, now_as: now, reverted_by: by, reason } = row;
-  const [as, isLost] = outcome === 'unaccepted' ? ['', false] : ['as ', lost];
+  const { outcome, commit, onto, lost, elsewhere, now_as: now, reverted_by: by, reason } = row;
+  const [as, isLost, isElsewhere] = outcome === 'unaccepted' ? ['', false, false] : ['as ', lost, elsewhere];
   const fate = { isLost, isElsewhere, nowAs: now ?? undefined, revertedBy: by ?? undefined };
   const landed = commit === null || onto === null ? '' : ` ${as}${landingPlace({ commit, onto }, fate)}`;
   return `${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;

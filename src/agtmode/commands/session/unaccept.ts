@@ -80,11 +80,11 @@ export const sessionUnaccept = defineSessionCommand({
 });
 
 /** The newest of these acceptances of the session that its branch has, in any form. */
-function standingOf({ git, repository, record }: Session, landed: Landed | undefined) {
+function standingOf({ repository, record }: Session, landed: Landed | undefined) {
   if (landed === undefined) return undefined;
   const all = landingsOf(landed).toReversed();
   const refs = readRefs(repository, [], [...new Set(all.map(({ onto }) => onto))]);
-  const [standing] = withFates(all, findFates(git, [record], refs)).filter(
+  const [standing] = withFates(all, findFates(repository, [record], refs)).filter(
     ([{ onto }, { isLost, isElsewhere, revertedBy }]) =>
       refs.commits.has(onto) && !isLost && !isElsewhere && revertedBy === undefined,
   );
