@@ -39,6 +39,8 @@ export interface Work {
   readonly base: string | undefined;
   /** Commits of the branch that the sandbox has beside `base`. */
   readonly newer?: string | undefined;
+  /** Compare what the merge makes of the branch with it: the branch may have some of the work by another session. */
+  readonly isFork?: boolean;
   /** Merge the sandbox into this commit. */
   readonly tip: string | undefined;
   /** The work that the branch has already: the base of that merge. */
@@ -114,10 +116,12 @@ export async function examine(
   if (!history.write(scratch, works[0]?.head ?? '')) return undefined;
   const { git } = scratch;
   const merger = new Merger(scratch, commonDir);
-  const begun = named.flatMap(({ begun: name, work: { newer: into = '' } }) =>
-    name === undefined ? [] : [{ into, oid: history.oidOf(name) }],
-  );
-  const { stats, ofHomes } = diffStats(git, named, history, await merger.merge(begun));
+  const compared = named.flatMap(({ begun, merge, work: { newer, tip, isFork } }) => [
+    { into: newer ?? '', oid: history.oidOf(begun) },
+    { into: tip ?? '', oid: isFork ? history.oidOf(merge) : '' },
+  ]);
+  const trees = await merger.merge(compared.filter(({ oid }) => oid !== ''));
+  const { stats, ofHomes } = diffStats(git, named, history, trees);
   const known = openKnownMerges(agtDir, commonDir, merger.git, config);
   const merged = await mergedOf(merger, known, named, history, ofHomes);
   const isOnBranch = (one: Named) => merged.get(one)?.includes(one.work.tip ?? '') === true;
@@ -191,11 +195,13 @@ function diffStats(
   git: Git,
   named: readonly Named[],
   history: ScratchHistory,
-  begunAt: ReadonlyMap<string, string>,
+  trees: ReadonlyMap<string, string>,
 ) {
-  const pairs = named.map(({ work, files, begun }) => {
+  const pairs = named.map(({ work, files, begun, merge }) => {
     const oid = history.oidOf(files);
-    return `${oid} ${(begun && begunAt.get(history.oidOf(begun))) ?? work.base ?? oid}\n`;
+    const merged = work.isFork ? trees.get(history.oidOf(merge)) : undefined;
+    if (merged !== undefined) return `${merged} ${work.tip}\n`;
+    return `${oid} ${trees.get(history.oidOf(begun)) ?? work.base ?? oid}\n`;
   });
   const ofHomes = named.flatMap(({ work, homes }) =>
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),

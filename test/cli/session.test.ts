@@ -233,7 +233,7 @@ describe('agt session list, show, path', () => {
     agtOk(repository, 'session', 'new', '--id', 's1');
     git(`${repository}.agt/sessions/s1/sandbox`, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
     expect(agtOk(repository, 'session', 'list')).toEqual(
-      expect.stringMatching(/^ID +STATE +COMMITS .*\ns1 +active +\+1 .* clean +never +\d+s$/),
+      expect.stringMatching(/^ID +STATE +COMMITS .*\ns1 +active +\+1 .* merged +never +\d+s$/),
     );
     expect(JSON.parse(agtOk(repository, 'session', 'list', '--json'))[0]).toMatchObject({
       session_id: 's1',

@@ -205,6 +205,20 @@ describe('work that came home, and the branch goes on', () => {
     expect(git(repository, 'show', '--format=%s', '--numstat', 'main')).toBe('Work of session s2\n\n1\t0\tt');
   });
 
+  test.each([['--untracked=none'], ['--keep', '--include', 't']])(
+    'of a fork whose parent has landed in part (%s), the list counts what accept would take',
+    (...options) => {
+      const { repository, sandbox } = sessionIn(makeRepository({ a: 'a\n' }));
+      commit(sandbox, 't', 'tax\n');
+      write(join(sandbox, 'note'), 'note\n');
+      agtOk(repository, 'fork', 's1', '--id', 's2');
+      commit(agtOk(repository, 'path', 's2'), 'own', 'own\n');
+      agtOk(repository, 'accept', 's1', ...options);
+      expect(agtOk(repository, 'accept', 's2', '-n')).toContain('2 files changed, +2 -0\n');
+      expect(statusOf(repository, 's2')).toMatchObject({ diff: { files: 2, insertions: 2, deletions: 0 } });
+    },
+  );
+
   test('a part is accepted on another branch, and the user branch has all of it', () => {
     const { repository } = sessionWithCommits(true);
     git(repository, 'branch', 'release', 'HEAD~1');
