@@ -143,7 +143,9 @@ export async function examine(
   known.save();
   return named.map((one, i) => {
     const oid = history.oidOf(one.merge);
-    const cancelsOut = !one.isInPart && one.work.base !== undefined && stats[i]?.files === 0;
+    const { base, tip, isFork } = one.work;
+    const isFromBase = base !== undefined && !(isFork && tip);
+    const cancelsOut = !one.isInPart && isFromBase && stats[i]?.files === 0;
     const conflicts = known.get('conflicts', oid);
     const isThere = known.get('empty', oid) === true || (conflicts === true && landed.has(oid));
     return {
