@@ -70,8 +70,8 @@ export const sessionList = defineCommand({
     'COMMITS: commits of HEAD that the user branch lacks, without those of yours that the session began with, or that have ' +
     'landed with its parent or a fork.\n' +
     'DIRTY: files that differ from HEAD.\n' +
-    'DIFF: lines of the sandbox against the start of its work, without what has landed since. A + after them: there are ' +
-    'more untracked files than agt reads.\n' +
+    'DIFF: lines of the sandbox against the start of its work, without what has landed since; of a fork, what agt accept ' +
+    'would bring. A + after them: there are more untracked files than agt reads.\n' +
     'BEHIND: commits of the user branch that HEAD lacks.\n' +
     'MERGE: whether the user branch could take the sandbox as it is (clean, conflict); whether agt accept does not even ' +
     'try (refused: git is in an operation there, files have conflicts, or HEAD lacks commits of the work branch); or ' +
