@@ -16,7 +16,7 @@ import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedFiles } f
 import type { Session } from '../session/session.ts';
 import { stashEntries } from '../session/stash.ts';
 import { unpushedInSubmodules } from '../session/submodules.ts';
-import { isBuildOutput } from '../snapshot/build-output.ts';
+import { isMadeAgain } from '../snapshot/build-output.ts';
 import { labelByPerson } from '../snapshot/format.ts';
 import { readSnapshotTree, readStartTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
@@ -144,7 +144,8 @@ async function onlyInSnapshots(session: Session, refs: readonly string[]): Promi
   const ignored = await ignoredPaths(isHere ? session.sandboxGit : git, [...lost.keys()]);
   const isLost = ([path, when]: [string, string]) =>
     ignored.has(path)
-      ? !path.split('/').some(isBuildOutput) && !(isHere && record.checkout !== undefined && when === 'now')
+      ? !isMadeAgain(path, (one) => tracked.has(SANDBOX + one)) &&
+        !(isHere && record.checkout !== undefined && when === 'now')
       : !isHere || when === 'before';
   const found = [...lost].filter(isLost).map(([path]) => path);
   const only = (path: string) =>

@@ -26,6 +26,14 @@ const ONLY_IN_SNAPSHOTS: [string, (session: TestSession) => void, string][] = [
     },
     'a.txt',
   ],
+  [
+    'a result in a directory that no build fills',
+    ({ sandbox, repository }) => {
+      write(join(sandbox, 'data/out/result.csv'), '1\n');
+      agtOk(repository, 'autocommit', 's1');
+    },
+    'data/out/result.csv',
+  ],
 ];
 
 test.each(
@@ -33,7 +41,7 @@ test.each(
     [false, true].map((ended) => ({ name, ended, arrange, path })),
   ),
 )('--delete-branch refuses to lose $name; ended: $ended', ({ ended, arrange, path }) => {
-  const session = makeSession({ '.gitignore': '.env\n*.o\n', 'a.txt': 'a\n' });
+  const session = makeSession({ '.gitignore': '.env\n*.o\ndata/\n', 'a.txt': 'a\n' });
   const { repository } = session;
   write(join(session.sandbox, 'main.o'), 'a build makes it again\n');
   arrange(session);
@@ -47,7 +55,7 @@ test.each(
 });
 
 test('--delete-branch loses nothing of a build, of what has landed, of what a fork has', () => {
-  const { repository, sandbox } = makeSession({ '.gitignore': 'build/\n', 'a.txt': 'a\n' });
+  const { repository, sandbox } = makeSession({ '.gitignore': 'build/\n', 'a.txt': 'a\n', Makefile: '' });
   write(join(sandbox, 'gone.txt'), 'gone\n');
   agtOk(repository, 'autocommit', 's1');
   rmSync(join(sandbox, 'gone.txt'));
