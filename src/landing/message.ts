@@ -8,6 +8,7 @@ import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { fieldsOf, type Git, gitBytes, gitLines, gitText } from '../git/run/git.ts';
 import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
 import { isAttached } from '../session/record.ts';
+import { ignoredPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -211,7 +212,8 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
       lstatSync(join(checkout, path), { throwIfNoEntry: false })?.isSymbolicLink(),
     );
   const chosen = files.some(isBehindLink) ? '--all' : `-- ${files.map(quotedPathspec).join(' ')}`;
-  const add = files.length === 0 ? '' : `${at} add ${chosen} && `;
+  const ignored = await ignoredPaths(session.sandboxGit, [...paths, ...both]);
+  const add = files.length === 0 ? '' : `${at} add ${ignored.size > 0 ? '-f ' : ''}${chosen} && `;
   const range = ['rev-list', 'HEAD', '--not', session.record.from_commit, '--'];
   const commits = await gitLines(session.sandboxGit, range);
   const [title = ''] = (await summarize(session, [], [], commits)).split('\n');

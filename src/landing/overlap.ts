@@ -137,7 +137,10 @@ function refuse(
   const lines = [...overlap].map(([path, kind]) => `${displayPath(path)}: ${kind}`);
   // The sandbox of a session in place is a link.
   throw new AgtError(`${files} in ${realpathSync(git.cwd)} would be overwritten, and nothing has changed`, {
-    hints: [...someLines(lines), hasUntracked ? wayOut.replace('stash', 'stash (git stash -u)') : wayOut],
+    hints: [
+      ...someLines(lines),
+      hasUntracked ? wayOut.replace('stash', 'stash (git stash -u, but not what git ignores)') : wayOut,
+    ],
   });
 }
 

@@ -3,9 +3,10 @@
  * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
  * this one.
  */
+
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { NotCaptured } from '../autocommit/capture.ts';
+import type { CaptureResult, NotCaptured } from '../autocommit/capture.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { holdsFiles } from '../disk/folder-entries.ts';
 import { refuseMounts } from '../disk/mounts.ts';
@@ -142,12 +143,14 @@ async function refuseOtherFolder(session: Session): Promise<void> {
 }
 
 /** For a dry run. @throws AgtError where a removal would refuse. */
-export async function requireRemovable(session: Session, options: RemovalOptions): Promise<void> {
+export async function requireRemovable(session: Session, options: RemovalOptions): Promise<Deleted> {
   await refuseInTheWay(session, options);
-  if (!isActive(session.record)) return;
+  if (!isActive(session.record)) return NOTHING;
   await requireReturnable(session);
-  if (options.force || session.record.checkout !== undefined || session.place !== 'here') return;
-  refuseLoss(session.record, await previewCapture(session, { now: options.now }), options.wayOut);
+  if (session.record.checkout !== undefined || session.place !== 'here') return NOTHING;
+  const captured = await previewCapture(session, { now: options.now });
+  if (!options.force) refuseLoss(session.record, captured, options.wayOut);
+  return deletedWith(captured);
 }
 
 /** The folder is gone. */
@@ -185,7 +188,10 @@ async function captureLastTime(
   }
   const captured = await captureSession(session, { now, label: BEFORE_END[outcome], isLast: true });
   if (!force) refuseLoss(session.record, captured);
-  const { ignored, skipped, failed } = captured;
+  return deletedWith(captured);
+}
+
+function deletedWith({ ignored, skipped, failed }: CaptureResult): Deleted {
   return { ignored, uncaptured: [...skipped, ...failed] };
 }
 

@@ -34,9 +34,10 @@ test('the hints of a conflict commit only the files in its way, in the words of 
   expect(git(repository, 'ls-files').split('\n')).toEqual(['a', 'b', 'new']);
 });
 
-test('the hint to commit what is in the way adds a link that leads nowhere', () => {
+test('the hint to commit what is in the way adds an ignored link that leads nowhere', () => {
+  write(join(repository, '.git/info/exclude'), 'link\n');
   for (const place of [repository, sandbox]) symlinkSync('nowhere', join(place, 'link'));
-  git(repository, 'add', 'link');
+  git(repository, 'add', '-f', 'link');
   git(repository, 'commit', '-qm', 'link');
   const { stderr } = agt(repository, 'sync', 's1');
   const [, commit = ''] = /hint: link: not tracked\nhint: commit .* first: (.*)\n/.exec(stderr) ?? [];

@@ -82,6 +82,16 @@ test('reject leaves every branch of the user, keeps the reason, and undo brings 
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? new');
 });
 
+test('reject --force names the files that no snapshot has, in a dry run as well', () => {
+  agtOk(repository, 'config', 'set', 'agt.maxFileSize', '1k');
+  write(join(sandbox, 'large'), 'x'.repeat(5000));
+  expect(agt(repository, 'reject', 's1', '-n').stderr).toContain('large');
+  const end = ' with it, in no snapshot: sandbox/large$';
+  for (const command of ['reject', 'remove'])
+    expect(agtOk(repository, command, 's1', '--force', '-n')).toMatch(new RegExp(`\nwould delete${end}`));
+  expect(agtOk(repository, 'reject', 's1', '--force')).toMatch(new RegExp(`\ndeleted${end}`));
+});
+
 test('a work branch that a worktree of the user has checked out stays', () => {
   git(sandbox, 'switch', '-q', '--detach');
   const linked = join(makeTempDir(), 'linked');

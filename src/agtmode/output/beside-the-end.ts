@@ -9,6 +9,7 @@ import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import { gitAnswer, gitLines } from '../../git/run/git.ts';
 import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
+import type { Deleted } from '../../lifecycle/remove.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { readAgentState } from '../../session/agent-state.ts';
 import { bringsBack } from '../../session/operation.ts';
@@ -17,7 +18,7 @@ import { readShares } from '../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
 import type { Outcome } from '../../session/state.ts';
 import { isHere } from '../../travel/share.ts';
-import { age, verb } from './format.ts';
+import { age, lines, verb } from './format.ts';
 
 interface End {
   readonly dryRun: boolean;
@@ -115,4 +116,14 @@ async function broughtBack({ git, record }: Session, dryRun: boolean, landing: r
     aside.length > 0 &&
       `would leave your uncommitted work set aside, as the branch gets its own: ${list(aside)}`,
   ];
+}
+
+export function describeDeleted({ ignored, uncaptured }: Deleted, dryRun: boolean): string {
+  const line = (why: string, paths: readonly string[]) =>
+    `${verb(dryRun, 'deleted', 'delete')} with it, in no snapshot${why}: ${listSome(paths)}`;
+  const others = uncaptured.map(({ path }) => path);
+  return lines([
+    ignored.length > 0 && line(' because of .agtignore', ignored),
+    others.length > 0 && line('', others),
+  ]);
 }

@@ -13,7 +13,7 @@ import { wayBack } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
-import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
+import { agentAtWork, besideTheEnd, describeDeleted } from '../../output/beside-the-end.ts';
 import { lines, orNull, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
@@ -175,11 +175,9 @@ export const sessionReject = defineSessionCommand({
     const back = await besideTheEnd(session, { dryRun, outcome: 'rejected' });
     const atWork = running || force ? [] : agentAtWork(session, request.now);
     const ways = await waysOff(session);
-    const ignored = await interruptible(context, session, async () => {
-      if (!dryRun) return (await removeSession(session, request)).ignored;
-      await requireRemovable(session, request);
-      return [];
-    });
+    const deleted = await interruptible(context, session, () =>
+      dryRun ? requireRemovable(session, request) : removeSession(session, request),
+    );
     const returned = `${verb(dryRun, 'returned', 'return')} ${checkout} to ${shortBranch(home)}`;
     const removed = folder && `${verb(dryRun, 'removed', 'remove')}  ${folder}`;
     return {
@@ -188,19 +186,18 @@ export const sessionReject = defineSessionCommand({
         state: dryRun ? record.state : 'rejected',
         reason: reason ?? null,
         folder: folder ?? null,
-        ignored,
+        ...deleted,
         dry_run: dryRun,
       },
       warnings: lines(atWork.map((one) => `warning: ${one}`)),
-      text: lines([
+      text: `${lines([
         `${verb(dryRun, 'rejected', 'reject')} ${id}`,
         checkout === undefined ? removed : returned,
         back,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
         `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} for the time of agt.retention; agt undo ${id} brings it back`,
         ...ways.map(([onto, way]) => `stays    its work on ${onto}, accepted before; ${way}`),
-        ignored.length > 0 && `no snapshot has ${listSome(ignored, LISTED)}, because of .agtignore`,
-      ]),
+      ])}${describeDeleted(deleted, dryRun)}`,
     };
   },
 });

@@ -1,16 +1,10 @@
 import { existsSync } from 'node:fs';
-import { AgtError, listSome, usageError } from '../../../errors.ts';
+import { AgtError, usageError } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { findObject } from '../../../git/objects/object-reader.ts';
-import {
-  type Deleted,
-  planRemoval,
-  type RemovalPlan,
-  removeSession,
-  requireRemovable,
-} from '../../../lifecycle/remove.ts';
+import { planRemoval, type RemovalPlan, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { undoCreation } from '../../../lifecycle/undo-creation.ts';
 import { lostWithBranches, unsavedWork } from '../../../lifecycle/unsaved-work.ts';
 import type { Repository } from '../../../repository/repository.ts';
@@ -22,7 +16,7 @@ import { surveySessions } from '../../../survey/status.ts';
 import { askYesOrNo } from '../../ask.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
+import { agentAtWork, besideTheEnd, describeDeleted } from '../../output/beside-the-end.ts';
 import { lines, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { shownState } from '../../output/session.ts';
@@ -75,20 +69,18 @@ export const sessionRemove = defineSessionCommand({
     const isMade = record.intent?.operation !== 'create';
     const unsaved = deleteBranch && isMade ? await lostWithBranches(present, going) : [];
     const back = await besideTheEnd(present, { dryRun, deleteBranch, outcome: 'removed' });
-    let deleted: Deleted | undefined;
     const options = { force, deleteBranch, now: context.now() };
     const atWork = force ? [] : agentAtWork(present, options.now);
     if (unsaved.length > 0 && !force) await confirm(context, record, unsaved, dryRun);
-    if (dryRun) await requireRemovable(present, options);
-    else {
-      deleted = await interruptible(context, session, () => removeSession(session, options));
-    }
+    const deleted = dryRun
+      ? await requireRemovable(present, options)
+      : await interruptible(context, session, () => removeSession(session, options));
     if (deleteBranch) going.push(record);
     const text = async () => {
       const tip = await findObject(repository.git, tipRef(id));
       return (
         describePlan(plan, dryRun, { back, isEmpty: !dryRun && tip === record.from_commit }) +
-        describeDeleted(deleted)
+        describeDeleted(deleted, dryRun)
       );
     };
     const warnings = lines(atWork.map((one) => `warning: ${one}`));
@@ -124,8 +116,6 @@ async function removeHalfMade(context: Context, session: Session, deleteBranch: 
   return { json: planJson({ ...plan, refs }, false), text };
 }
 
-const NOTHING: Deleted = { ignored: [], uncaptured: [] };
-
 function planJson({ folder, refs, record }: RemovalPlan, dryRun: boolean) {
   return {
     session_id: record.session_id,
@@ -133,8 +123,7 @@ function planJson({ folder, refs, record }: RemovalPlan, dryRun: boolean) {
     folder: folder ?? null,
     deleted_refs: refs,
     snapshots_kept: refs.length === 0,
-    unsaved: [],
-    ...NOTHING,
+    ...{ unsaved: [], ignored: [], uncaptured: [] },
   };
 }
 
@@ -159,13 +148,6 @@ function describePlan(
     ...branches.map(({ ref, commit }) => `${deleted} ${shortBranch(ref)} (was ${shortOid(commit)})`),
     refs.length === 0 && last,
   ]);
-}
-
-function describeDeleted({ ignored, uncaptured } = NOTHING): string {
-  const line = (why: string, paths: readonly string[]) =>
-    paths.length === 0 ? '' : `deleted with it, in no snapshot${why}: ${listSome(paths)}\n`;
-  const others = uncaptured.map(({ path }) => path);
-  return line(' because of .agtignore', ignored) + line('', others);
 }
 
 /** @throws AgtError unless the user agrees to lose work. */
