@@ -3,8 +3,8 @@
  * a directory of dependencies that no .gitignore names would land with the rest. A person is asked; without a terminal,
  * accept refuses the files that look so, by name, size and number.
  */
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { statOrUndefined } from '../disk/read-file.ts';
@@ -14,7 +14,7 @@ import { fieldsOf, gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { DEPENDENCIES, MAYBE_DEPENDENCIES } from '../snapshot/build-output.ts';
+import { DEPENDENCIES, isBuildOutput, MAYBE_DEPENDENCIES } from '../snapshot/build-output.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
 import { acceptAgain, excluding, wayWithout } from './landing-errors.ts';
@@ -29,22 +29,28 @@ export async function untrackedAmong(session: Session, changes: readonly DiffEnt
   return [...new Set(added.map(({ path }) => path))].filter((path) => !tracked.has(path));
 }
 
-/** Paths that git ignores, and that the user's worktree lacks or has in another form; directories as a whole. */
+/** Paths that git ignores, and that the user's worktree lacks or has in another form; directories that it lacks as a whole. */
 export async function ignoredAlone({ sandboxGit, repository }: Session, worktree = repository.worktree) {
   const listing = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const paths = fieldsOf(await gitBytes(sandboxGit, [...PLAIN_INDEX, ...listing])).map(displayPath);
-  const isOther = (path: string, top: string) =>
-    !path.endsWith('/') && isOtherFile(join(sandboxGit.cwd, path), join(top, path));
-  return worktree === undefined
-    ? paths
-    : paths.filter((path) => !existsSync(join(worktree, path)) || isOther(path, worktree));
+  if (worktree === undefined) return paths;
+  const alone = (path: string, isInside = false): string[] => {
+    const [own, there] = [join(sandboxGit.cwd, path), join(worktree, path)];
+    if (!existsSync(there)) return [path];
+    if (!path.endsWith('/')) return isOtherFile(own, there, isInside ? 0 : MIB) ? [path] : [];
+    const entries = isBuildOutput(basename(path))
+      ? []
+      : attempt(() => readdirSync(own, { withFileTypes: true }));
+    return (entries ?? []).flatMap((one) => alone(`${path}${one.name}${one.isDirectory() ? '/' : ''}`, true));
+  };
+  return paths.flatMap((path) => alone(path));
 }
 
-/** Of large files only the sizes count. */
-function isOtherFile(one: string, other: string): boolean {
+/** Of files larger than `most` only the sizes count. */
+function isOtherFile(one: string, other: string, most: number): boolean {
   const sizes = [one, other].map((file) => statOrUndefined(file)?.size);
   if (sizes[0] !== sizes[1]) return true;
-  if ((sizes[0] ?? 0) > MIB) return false;
+  if ((sizes[0] ?? 0) > most) return false;
   return attempt(() => !readFileSync(one).equals(readFileSync(other))) ?? false;
 }
 

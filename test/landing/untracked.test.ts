@@ -244,12 +244,14 @@ test('with commits of the agent, the hint and the answer to a question name --co
 });
 
 test('what git ignores stays out and is counted, unless the user has the same', () => {
-  const { repository, sandbox } = makeSession({ '.gitignore': 'build\n*.log\n.env*\n' });
+  const { repository, sandbox } = makeSession({ '.gitignore': 'build\ndata\n*.log\n.env*\n' });
+  for (const place of [repository, sandbox]) write(join(place, 'data/raw'), 'raw\n');
+  write(join(sandbox, 'data/out/result'), 'result\n');
   write(join(repository, '.env'), 'user\n');
   write(join(repository, '.env.same'), 'same\n');
   write(join(sandbox, '.env.same'), 'same\n');
   for (const path of ['.env', 'build/a', 'build/b', 'x.log', 'new']) write(join(sandbox, path), `${path}\n`);
-  const line = 'left out 3 paths that git ignores: .env, build/, x.log\n';
+  const line = 'left out 4 paths that git ignores: .env, build/, data/out/, and 1 more\n';
   expect(agtOk(repository, 'accept', 's1', '-n', '--untracked=all')).toContain(line);
   expect(agtOk(repository, 'accept', 's1', '--untracked=all')).toContain(line);
 });
