@@ -195,7 +195,7 @@ export const sessionReject = defineSessionCommand({
         checkout === undefined ? removed : returned,
         back,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
-        `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} for the time of agt.retention; agt undo ${id} brings it back`,
+        `${verb(dryRun, 'kept ', 'keep')}    its snapshots on ${shortBranch(branch)} for the time of agt.retention; agt undo ${id} brings it back`,
         ...ways.map(([onto, way]) => `stays    its work on ${onto}, accepted before; ${way}`),
       ])}${describeDeleted(deleted, dryRun)}`,
     };
