@@ -269,7 +269,7 @@ test('an undo of the last turn takes what an undo of paths, of a step or with a 
   expect(inA()).toBe('of turn 1\n');
 });
 
-test('undo by turns has as many as the log of turns', () => {
+test('undo by turns has as many as the log of turns, and the restores between them', () => {
   const { sandbox } = makeSession({ a: 'a\n' });
   const agent = agentIn(sandbox, 'claude-code', 'c-1');
   for (const name of ['one', 'two', 'three']) {
@@ -280,8 +280,9 @@ test('undo by turns has as many as the log of turns', () => {
     if (name === 'two') agtOk(sandbox, 'restore', '@{1}');
   }
   expect(JSON.parse(agtOk(sandbox, 'log', '--turns', '--json'))).toHaveLength(3);
-  const stderr = 'error: cannot undo 9 turns: "s1" has only 3\nhint: nothing has changed; see: ';
-  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toBe(`${stderr}agt session log s1 --turns\n`);
+  const stderr = 'error: cannot undo 9 turns: "s1" has only 4 to go to\n';
+  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(stderr);
+  agtOk(sandbox, 'undo', '--turns', '4');
 });
 
 test('a turn that renames a file counts its lines as agt diff --turn does', () => {

@@ -32,7 +32,7 @@ test('gc --pushed deletes ended sessions that the remote has whole, and a pull b
   expect(planned.sessions).toMatchObject([{ session_id: 'whole', action: 'drop', remote: 'origin' }]);
   expect(agtOk(here, 'gc')).not.toContain('whole');
   expect(agtOk(here, 'gc', '--pushed')).toMatch(
-    /^whole: deleted \d of \d snapshots \(.*\)\nwhole: origin has a copy: agt session pull whole origin --take\n/,
+    /^whole: deleted \d of \d snapshots \(.*\)\nwhole: deleted agt\/whole \(\w{10}\): .*\nwhole: origin has a copy: agt session pull whole origin --take\n/,
   );
   expect(tipOf(here, 'whole')).toBe('');
   for (const id of ['late', 'plain', 'never', 'active']) expect(tipOf(here, id)).not.toBe('');
@@ -98,7 +98,7 @@ test('a pull after gc --pushed takes up the work branch that gc has kept, but no
   const before = factsOf(sessionOf(here, 's1'));
   agtOk(here, 'session', 'remove', 's1');
   agtOk(here, 'session', 'push', 's1');
-  expect(agtOk(here, 'gc', '--pushed')).toContain('s1: kept agt/s1, which has commits');
+  expect(agtOk(here, 'gc', '--pushed')).toMatch(/^s1: kept agt\/s1 \(\w{10}\), which has commits/m);
   const kept = git(here, 'rev-parse', 'agt/s1');
   git(here, 'branch', '--force', 'agt/s1', 'main');
   expect(agt(here, 'session', 'pull', 's1', 'origin', '--take').stderr).toContain('"agt/s1" already exists');

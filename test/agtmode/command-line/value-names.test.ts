@@ -17,7 +17,7 @@ test('help and manual page have the names of values in place of types', () => {
   const repository = makeRepository();
   const help = (command: string) => agtOk(repository, ...command.split(' '), '--help').replace(/ +/g, ' ');
   const undo = help('session undo');
-  expect(undo).toMatch(/--turn without a number, .*\n of agt log --turns changed, and nothing else \[n\]\n/);
+  expect(undo).toMatch(/--turn take back the last turn and all since; .*\n --turns and nothing else \[n\]\n/);
   expect(undo).toMatch(/--step .* \[snapshot\]\n/);
   expect(undo).toMatch(/--path .* \[path\.\.\.\]\n/);
   expect(undo).toMatch(/ count number of steps, or with --turns of turns \(default: 1\)\n/);
