@@ -280,8 +280,7 @@ test('undo by turns has as many as the log of turns, and the restores between th
     if (name === 'two') agtOk(sandbox, 'restore', '@{1}');
   }
   expect(JSON.parse(agtOk(sandbox, 'log', '--turns', '--json'))).toHaveLength(3);
-  const stderr = 'error: cannot undo 9 turns: "s1" has only 4 to go to\n';
-  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(stderr);
+  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(' 9 turns: "s1" has only 4 to go to\n');
   agtOk(sandbox, 'undo', '--turns', '4');
 });
 
