@@ -43,8 +43,10 @@ export async function findAgain(session: Session): Promise<FoundSandbox | undefi
 
 /** That of this repository for a sandbox that is not where it was, or not as git has made it. */
 export function registrationFor({ repository, record, place }: Session, sandbox: string): string | undefined {
-  const known = registrationOf(repository.commonDir, record.sandbox);
-  return known ?? (place === 'taken' ? undefined : registrationNamedBy(repository, sandbox));
+  // An agt that was killed while it connected may have led it to the new place already.
+  const known = [record.sandbox, sandbox].map((path) => registrationOf(repository.commonDir, path));
+  const [found] = known.filter((one) => one !== undefined);
+  return found ?? (place === 'taken' ? undefined : registrationNamedBy(repository, sandbox));
 }
 
 /** The place in the metadata, unless that is gone or belongs to the original of this copy. */

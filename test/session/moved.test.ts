@@ -168,6 +168,15 @@ describe('a copy of the repository', () => {
     expectWhole(session.repository, session.sandbox);
   });
 
+  test('gets it as well if agt was killed while it led git to the new place', () => {
+    const lead = join(place, '.git/worktrees/sandbox/gitdir');
+    write(lead, `${place}.agt/sessions/s1/sandbox/.git\n`);
+    agt(place, 'doctor', '--fix');
+    agtOk(place, 'restore', 's1', '@');
+    expect(findings(place)).toEqual([]);
+    expectWhole(session.repository, session.sandbox);
+  });
+
   test('with its session folders works on those after doctor --fix', () => {
     cpSync(`${session.repository}.agt`, `${place}.agt`, { recursive: true, verbatimSymlinks: true });
     agtOk(place, 'doctor', '--fix');

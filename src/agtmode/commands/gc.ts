@@ -81,7 +81,7 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
   for (const problem of damaged) context.err(`error: ${problem}\n`);
   const { outcomes, failures } = dryRun
-    ? { outcomes: await Promise.all(plans.map((plan) => preview(repository, plan))), failures: [] }
+    ? { outcomes: await Array.fromAsync(plans, (plan) => preview(repository, plan)), failures: [] }
     : await applyRetention(repository, request);
   const errors = failures.map((failure) => failure.error);
   const pruned = dryRun ? undefined : retryAfterChange(() => pruneAndRepack(repository, pruneBefore));

@@ -211,8 +211,10 @@ function checkRegistration(
   sessionsDir: string,
 ): Finding[] {
   // A prune would delete what is staged in a session: check-sandbox.ts says how to connect it again.
-  const isSandbox = records.some((record) => record.sandbox === path && !isEnded(record));
-  if (prunable === undefined || isSandbox) return [];
+  // In a copy it may be on the way to its place there.
+  const usual = (id: string) => join(sessionsDir, id, 'sandbox');
+  const isOf = ({ sandbox, session_id: id }: SessionRecord) => [sandbox, usual(id)].includes(path);
+  if (prunable === undefined || records.some((one) => !isEnded(one) && isOf(one))) return [];
   const moved = movedWorktree(repository, path);
   if (moved !== undefined) {
     const fix = async () => void (await gitText(repository.git, ['worktree', 'repair', moved]));
