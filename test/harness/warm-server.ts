@@ -44,9 +44,19 @@ Object.defineProperty(process, 'execPath', { value: executable });
 Object.defineProperty(process, 'execve', { value: undefined });
 const { exit } = process;
 
-async function answer({ name, args, cwd, env }: Question): Promise<number> {
+/** On descriptor 0, the lowest that is free, unless another thread of Node has opened a file in between. */
+function openInput(): void {
+  const input = join(directory, 'in');
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
   closeSync(0);
-  openSync(join(directory, 'in'), 'r'); // the lowest descriptor that is free
+  for (let fd = openSync(input, 'r'); fd !== 0; fd = openSync(input, 'r')) {
+    closeSync(fd);
+    Atomics.wait(sleeper, 0, 0, 1);
+  }
+}
+
+async function answer({ name, args, cwd, env }: Question): Promise<number> {
+  openInput();
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
   process.chdir(cwd);
