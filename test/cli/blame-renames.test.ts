@@ -9,20 +9,22 @@ import { agentIn } from '../integrations/agent.ts';
 test('agt why shows the step also of a file that had another name then', () => {
   const { repository, sandbox, id } = makeSession({ f: 'f\n' });
   const agent = agentIn(sandbox, 'claude-code', 'c-1');
-  const names = ['one', 'two', 'three'];
+  const names = ['one', 'two', 'three', 'four'];
   for (const [turn, name] of names.entries()) {
     agent.says(name);
     agent.begins(name);
     if (turn === 0) writeFileSync(join(sandbox, name), 'first line\nsecond line\n');
     else renameSync(join(sandbox, names[turn - 1] ?? ''), join(sandbox, name));
+    if (name === 'four') appendFileSync(join(sandbox, name), 'third line\n');
     agent.ends(name);
   }
   agent.stops();
   agtOk(repository, 'accept', id, '--untracked=all');
-  const story = agtOk(repository, 'why', 'three:2');
+  const story = agtOk(repository, 'why', 'four:2');
   expect(story).toContain('prompt  one\n');
   expect(story).toContain('+++ b/one\n');
   expect(story).toContain('+second line');
+  expect(agtOk(repository, 'why', 'four:3')).toContain('rename from three\nrename to four\n');
 });
 
 test('a file that has another name now is renamed, and not deleted', () => {

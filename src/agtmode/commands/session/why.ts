@@ -127,20 +127,16 @@ async function showStep(
 ) {
   context.out('\n');
   const { previous, commit } = step.snapshot;
-  const inTree = await nameAtFirst(session, steps.slice(steps.indexOf(step)), `sandbox/${path}`);
-  if (!whole && previous !== undefined && encodePath(inTree) === inTree) {
-    const words = [
-      'diff',
-      '--relative=sandbox',
-      previous,
-      commit,
-      '--',
-      `:(top,literal)${displayPath(inTree)}`,
-    ];
-    await runGitOnTerminal(session.git, words);
+  const since = steps.slice(steps.indexOf(step)).map(({ snapshot }) => snapshot.commit);
+  const inTree = await nameAtFirst(session, since, `sandbox/${path}`);
+  const old = previous === undefined ? inTree : await nameAtFirst(session, [previous, commit], inTree);
+  const names = [...new Set([old, inTree])];
+  if (!whole && previous !== undefined && names.every((name) => encodePath(name) === name)) {
+    const pathspecs = names.map((name) => `:(top,literal)${displayPath(name)}`);
+    await runGitOnTerminal(session.git, ['diff', '--relative=sandbox', previous, commit, '--', ...pathspecs]);
     return;
   }
-  const pathspecs = () => (whole ? [] : [{ magic: '', path: displayPath(inTree) }]);
+  const pathspecs = () => (whole ? [] : names.map((name) => ({ magic: '', path: displayPath(name) })));
   const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
   const all = whole && step.turn && (await spansLeft(session.git, [{ steps }]))(step.turn);
   for (const span of all || [step.snapshot]) {
@@ -149,9 +145,8 @@ async function showStep(
   }
 }
 
-/** The name that the file had in the first of these steps, if it was renamed since. */
-async function nameAtFirst({ git }: Session, steps: readonly AuthoredStep[], path: string): Promise<string> {
-  const commits = steps.map(({ snapshot }) => snapshot.commit);
+/** The name that the file had in the first of these snapshots, if it was renamed since. */
+async function nameAtFirst({ git }: Session, commits: readonly string[], path: string): Promise<string> {
   const name = encodePath(path);
   const found = await findObjects(
     git,
