@@ -118,7 +118,7 @@ const inFuture = (time: string): Reason => `that time, ${time}, is in the future
  * this month, so a misspelt label would silently select a wrong snapshot. So every word has to belong to a time.
  */
 export async function parseTime(git: Git, text: string, now: Date): Promise<Date | undefined> {
-  if (!looksLikeTime(text)) return undefined;
+  if (!looksLikeTime(text) || !isPossible(text)) return undefined;
   const unixTime = /^@?(\d+)$/.exec(text)?.[1];
   // git takes a number that is too large for the present time.
   if (unixTime !== undefined) return validDate(Number(unixTime));
@@ -127,6 +127,14 @@ export async function parseTime(git: Git, text: string, now: Date): Promise<Date
   });
   const seconds = Number(answer.replace('--max-age=', ''));
   return validDate(seconds);
+}
+
+/** git takes another day or time for one that does not exist. */
+function isPossible(text: string): boolean {
+  const [, year, month, day] = /\b(\d{4})-(\d+)-(\d+)/.exec(text)?.map(Number) ?? [0, 1970, 1, 1];
+  const date = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day));
+  const isDay = date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
+  return isDay && !/(?<![:\d])(2[4-9]|[3-9]\d):|:[6-9]\d/.test(text);
 }
 
 function validDate(seconds: number): Date | undefined {
