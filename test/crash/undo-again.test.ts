@@ -121,22 +121,29 @@ test('the work after a killed redo is a step if it was captured', () => {
   expect(texts()).toEqual(['3\n', 'more work\n']);
 });
 
-test('the command that agt doctor names finishes a killed undo, and an undo takes that back', () => {
-  const { repository, sandbox } = makeSession();
-  const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
-  for (const text of ['1\n', '2\n', '3\n']) {
-    for (const name of ['a', 'b']) write(join(sandbox, name), text);
-    agtOk(repository, 'autocommit', '--session-id', 's1');
-  }
-  const env = { AGT_TEST_KILL_AT: IN_THE_MIDDLE, AGT_GIT_PATH: REAL_GIT };
-  run(process.execPath, [KILLABLE, 'session', 'undo', 's1'], { cwd: repository, env });
-  expect(texts()).toEqual(['2\n', '3\n']);
-  const command = /agt (restore s1 \w+)/.exec(agt(repository, 'doctor').stdout)?.[1] ?? '';
-  agtOk(repository, ...command.split(' '));
-  expect(texts()).toEqual(['2\n', '2\n']);
-  agtOk(repository, 'session', 'undo', 's1');
-  expect(texts()).toEqual(['3\n', '3\n']);
-});
+test.each([
+  ['a snapshot', ['1\n', '2\n', '3\n'], '2\n'],
+  ['the start, which no snapshot has', ['2\n'], 'from the start\n'],
+])(
+  'the command that agt doctor names finishes a killed undo, and a redo takes that back: to %s',
+  (_, all, back) => {
+    const { repository, sandbox } = makeSession({ a: 'from the start\n', b: 'from the start\n' });
+    const texts = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
+    for (const text of all) {
+      for (const name of ['a', 'b']) write(join(sandbox, name), text);
+      agtOk(repository, 'autocommit', '--session-id', 's1');
+    }
+    const last = all.at(-1);
+    const env = { AGT_TEST_KILL_AT: IN_THE_MIDDLE, AGT_GIT_PATH: REAL_GIT };
+    run(process.execPath, [KILLABLE, 'session', 'undo', 's1'], { cwd: repository, env });
+    expect(texts()).toEqual([back, last]);
+    const command = /fix: agt (.*)\n/.exec(agt(repository, 'doctor').stdout)?.[1] ?? '';
+    agtOk(repository, ...command.split(' '));
+    expect(texts()).toEqual([back, back]);
+    agtOk(repository, 'session', 'redo', 's1');
+    expect(texts()).toEqual([last, last]);
+  },
+);
 
 test.each(['restore: index of the branch#1', 'restore: refs moved#1', 'restore: compared#1'])(
   'the undo of a turn, with what it has staged below a commit of a person, killed at "%s"',

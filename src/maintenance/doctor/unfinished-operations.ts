@@ -4,30 +4,20 @@ import { AgtError } from '../../errors.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { removeSession } from '../../lifecycle/remove.ts';
 import { uncapturedFiles, undoCreation } from '../../lifecycle/undo-creation.ts';
-import { commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
-import { GERUND, type Intent, type Operation } from '../../session/state.ts';
+import { GERUND, type Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
 import { FIX, type Finding, type Finishers } from './finding.ts';
 
 /** The command that a person would run instead of `agt doctor --fix`. */
-const COMMANDS: Partial<Record<Operation, (record: SessionRecord, intent: Intent) => string>> = {
+const COMMANDS: Partial<Record<Operation, (record: SessionRecord) => string>> = {
   remove: ({ session_id: id }) => `agt session remove ${id}`,
   drop: () => 'agt gc',
-  restore: (record, intent) =>
-    intent.operation !== 'restore' || isPartial(intent.scope)
-      ? FIX
-      : commandToRestore(record, shortOid(intent.snapshot)),
   unaccept: ({ session_id: id }) => `agt session unaccept ${id}`,
   sync: ({ session_id: id }) => `agt session sync ${id}`,
 };
-
-/** Whether it restored single files. Only the intent names those, so only agt doctor can finish it. */
-function isPartial(scope: readonly string[]): boolean {
-  return scope.some((path) => path.includes('/'));
-}
 
 /** `checkRest`: whether agt can also check the refs and the sandbox of the session. */
 export function checkIntent(
@@ -37,7 +27,7 @@ export function checkIntent(
   const { session_id: about, intent } = session.record;
   if (intent === undefined) return { findings: [], checkRest: true };
   const ways = { ...finishers, create: undoCreation, remove: finishRemoval, drop: finishDrop };
-  const mend = COMMANDS[intent.operation]?.(session.record, intent) ?? FIX;
+  const mend = COMMANDS[intent.operation]?.(session.record) ?? FIX;
   const fix = () => ways[intent.operation](session);
   const { landed } = session.record;
   const hasLanded = intent.operation === 'remove' && intent.outcome === 'accepted' && landed !== undefined;
