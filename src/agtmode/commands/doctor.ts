@@ -52,7 +52,10 @@ export const doctor = defineCommand({
       json: reportJson(report),
       text: async () => {
         const { findings, fixed } = report;
-        const problems = `${plural(findings.length, 'problem')}${fixes ? ' that --fix leaves to you' : ''}\n`;
+        const notes = findings.filter(({ level }) => level === 'note').length;
+        const counts = [plural(findings.length - notes, 'problem'), plural(notes, 'note')];
+        const found = counts.filter((count) => !count.startsWith('0')).join(' and ');
+        const problems = `${found}${fixes ? ' that --fix leaves to you' : ''}\n`;
         return [
           ...fixed.map(describeFix),
           findings.length === 0 ? 'nothing is wrong\n' : problems,

@@ -94,6 +94,8 @@ export function reportPreview(
   const to = shortOid(snapshot.commit);
   const isEmpty = others === NOTHING_RESTORED && staying.length > 0;
   const more = later === undefined ? '' : `, and ${later}`;
+  const moved =
+    preview.position && describePosition({ ...preview.position, isEmpty }, request.by, distance, undefined);
   const would = isBack
     ? `would bring its folder back, with ${others}, as in ${to}${not}${more}`
     : `would restore ${others} to ${to}${not}${more}`;
@@ -109,7 +111,7 @@ export function reportPreview(
       ...(isBack ? [] : paths.map(({ kind, path }) => `${kind} ${showPath(path)}`)),
       ...moves.map(describeMove),
       `${shownId(record)}: ${isNothing ? nothingToRestore(snapshot.commit) : would}`,
-      preview.position && describePosition({ ...preview.position, isEmpty }, request.by, distance, undefined),
+      moved !== '' && moved,
     ]),
     warnings: warningOfOthers(session, theirs) + lines(staying.map((line) => `warning: ${line}`)),
   };

@@ -13,7 +13,7 @@ import { OWN } from '../../snapshot/format.ts';
 import { emptyTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import type { AuthoredHistory, AuthoredStep } from '../turns.ts';
-import { type DroppedBy, droppedHeads } from './dropped-heads.ts';
+import { type HeadsOfSteps, readHeads } from './heads-of-steps.ts';
 import { commitOnTop, commitWith, type IsBeside } from './made-commits.ts';
 import { type BlamedLine, forOwnBlame, gitBlame } from './porcelain.ts';
 
@@ -60,11 +60,10 @@ export async function withStepsOfLines<T>(
   return withScratchObjects(session.repository, async (scratch) => {
     const commits = once(async () => {
       const { git } = scratch;
-      const none = () => [];
-      const droppedBy =
-        start === undefined ? none : await droppedHeads(git, history, { head: now?.head, start });
-      const all = await commitsFor(scratch, history, start, droppedBy);
-      return { ...all, dropped: droppedBy(now?.head) };
+      const none = { dropped: () => [], arrived: [] };
+      const heads = start === undefined ? none : await readHeads(git, history, { head: now?.head, start });
+      const all = await commitsFor(scratch, history, start, heads);
+      return { ...all, dropped: heads.dropped(now?.head) };
     });
     return action(async ({ path, content, after = [history.steps.length - 1], options = [], beside }) => {
       const { made, sides, dropped } = await commits();
@@ -91,7 +90,7 @@ export async function withStepsOfLines<T>(
 /**
  * One for each step. Lines that a restore has brought back are as old as in the snapshot that they come from; so are those
  * of files that are as before again without an agent's doing, as after git stash and git stash pop; those of commits that a
- * rebase has dropped; those of the branch that came with a sync; and those of both sides of a conflict.
+ * rebase has dropped; those of commits that a sync or an agent's own merge has brought; and those of both sides of a conflict.
  *
  * `sides`: for each step with a conflict, other commits that the content after it may have lines of.
  */
@@ -99,7 +98,7 @@ async function commitsFor(
   { git }: ScratchObjects,
   { steps }: AuthoredHistory,
   start: string | undefined,
-  droppedBy: DroppedBy,
+  heads: HeadsOfSteps,
 ): Promise<{ readonly made: readonly string[]; readonly sides: readonly (readonly string[])[] }> {
   const snapshots = steps.map(({ snapshot }) => snapshot);
   const names = snapshots.map(({ commit }) => `${commit}:sandbox`);
@@ -126,8 +125,9 @@ async function commitsFor(
     const from = [restored, unfinished, ...undone].map((one) => one && made.get(one));
     const sidesBefore = sides.at(-1) ?? [];
     from.push(...sidesBefore);
-    if (steps[i]?.author !== 'agent') {
-      const dropped = head === snapshots[i - 1]?.head ? [] : droppedBy(head);
+    if (steps[i]?.author === 'agent') from.push(...(heads.arrived[i] ?? []));
+    else {
+      const dropped = head === snapshots[i - 1]?.head ? [] : heads.dropped(head);
       from.push(byTree.get(tree), ...dropped.map((step) => made.get(snapshots[step]?.commit ?? '')));
       if (start !== undefined) from.push(branch);
     }

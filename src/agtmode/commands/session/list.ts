@@ -74,7 +74,8 @@ export const sessionList = defineCommand({
     'would bring. A + after them: there are more untracked files than agt reads.\n' +
     'BEHIND: commits of the user branch that HEAD lacks.\n' +
     'MERGE: whether the user branch could take the sandbox as it is (clean, conflict); whether agt accept does not even ' +
-    'try (refused: git is in an operation there, files have conflicts, or HEAD lacks commits of the work branch); or ' +
+    'try (refused: git is in an operation there, files have conflicts, HEAD lacks commits of the work branch, or a ' +
+    'repository inside would land without its files); or ' +
     'who has the work already (merged: the branch, also squashed or rebased; accepted: the branch, by agt accept; ' +
     'exported: a remote).\n' +
     'ENDED: when, and as which commit.\n' +
