@@ -108,3 +108,26 @@ test('a link on the disk does not lead blame of a revision astray', () => {
   symlinkSync('new', join(sandbox, 'lib'));
   expect(agtOk(sandbox, 'blame', 'HEAD', 'lib/a')).toContain('(claude s1 turn 1');
 });
+
+test('a name that is not UTF-8, in a session and after it', () => {
+  const { repository, sandbox, id } = makeSession({ f: 'f\n' });
+  const name = Buffer.from(`${sandbox}/b\xff\n`, 'latin1');
+  writeFileSync(name, 'of a person\n');
+  agtOk(sandbox, 'autocommit');
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('add a line');
+  agent.begins('1');
+  appendFileSync(name, 'of the agent\n');
+  agent.ends('1');
+  agent.stops();
+  expect(JSON.parse(agtOk(sandbox, 'review', '--json'))).toMatchObject([
+    { path: expect.stringMatching(/^b.+\n$/), turns: [1] },
+  ]);
+  const accepted = agt(repository, 'accept', id, '--untracked=all');
+  expect([accepted.exitCode, accepted.stderr]).toEqual([0, expect.not.stringContaining('warning')]);
+  renameSync(Buffer.from(`${repository}/b\xff\n`, 'latin1'), join(repository, 'g'));
+  git(repository, 'add', '-A');
+  git(repository, 'commit', '-qm', 'rename it');
+  expect(agtOk(repository, 'why', 'g:1')).toContain(`by      somebody in ${id}\n`);
+  expect(agtOk(repository, 'why', 'g:2')).toContain('prompt  add a line\n');
+});

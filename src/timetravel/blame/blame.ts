@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitLines, gitText } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -58,8 +59,8 @@ function readMaps({ git, repository, revision = 'HEAD' }: BlameRequest) {
 
 export async function blameFile(asked: BlameRequest): Promise<AuthoredLine[]> {
   const { git, here, file, revision, options, choice } = asked;
-  const words = [...options, ...choice, ...(revision === undefined ? [] : [revision]), '--', file];
-  const blamed = gitBlame(git, words);
+  const words = [...options, ...choice, ...(revision === undefined ? [] : [revision])];
+  const blamed = gitBlame(git, words, Buffer.from(file).toString('latin1'));
   const request = { ...asked, maps: readMaps(asked) };
   const own = here.session ?? here.folder;
   const lines = await blamed.catch(async (error: unknown) => {
@@ -242,8 +243,8 @@ async function noteByHistory(
   const commit = lines[0]?.commit ?? '';
   const beside = once(() => filesBeside(git, commit));
   for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
-    const name = Buffer.from(path, 'latin1').toString();
-    const content = await asInWorktree(git, `${commit}:${name}`, path);
+    const [file] = await findObjects(git, [`${commit}:${path}`]);
+    const content = await asInWorktree(git, file?.oid ?? '', path);
     const found = await stepsOfLines({ path, content, after, options, beside });
     note(origins, ofFile, ({ original }) => {
       const step = found[original - 1]?.step;

@@ -37,9 +37,8 @@ export async function noteByMerges(
 ) {
   for (const { landed, files } of merges)
     for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
-      const name = Buffer.from(path, 'latin1').toString();
-      const words = [...options, '--reverse', `${commit}..${landed}`, '--', name];
-      const blamed = await gitBlame(forOwnBlame(repository.git), words);
+      const words = [...options, '--reverse', `${commit}..${landed}`];
+      const blamed = await gitBlame(forOwnBlame(repository.git), words, path);
       note(origins, ofFile, ({ original }) => {
         const found = blamed[original - 1];
         return found?.commit === landed ? originAt(files, found.path, found.original) : undefined;
@@ -91,8 +90,7 @@ export async function noteByMaps(
     await storeCommits(git, contents, commit);
     const mapOf = new Map(others.map((map) => [made.get(map.landed), map]));
     for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
-      const name = Buffer.from(path, 'latin1').toString();
-      const blamed = await gitBlame(forOwnBlame(git), [...options, tip, ...newer, '--', name]);
+      const blamed = await gitBlame(forOwnBlame(git), [...options, tip, ...newer], path);
       note(origins, ofFile, ({ original }) => {
         const found = blamed[original - 1];
         const map = mapOf.get(found?.commit);

@@ -76,8 +76,7 @@ export async function withStepsOfLines<T>(
         content === undefined ? made.at(-1) : await commitOnTop(scratch, parents, name, content, beside);
       if (tip === undefined) return [];
       const range = [tip, ...(start === undefined ? [] : [`^${start}`])];
-      const words = [...options, ...range, '--', Buffer.from(name, 'latin1').toString()];
-      const blamed = await gitBlame(forOwnBlame(scratch.git), words);
+      const blamed = await gitBlame(forOwnBlame(scratch.git), [...options, ...range], name);
       return blamed.map((line) => {
         const step = stepOf.get(line.commit);
         const isOlder = step !== undefined || line.commit === tip || line.details.has('boundary');

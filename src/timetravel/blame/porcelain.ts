@@ -19,10 +19,16 @@ export interface BlamedLine {
 /** The commit of a line that is only on disk. */
 export const NOT_COMMITTED = /^0+$/;
 
-/** `words`: options, a range of commits, `--` and the path. */
-export async function gitBlame(git: Git, words: readonly string[]): Promise<BlamedLine[]> {
-  const args = ['blame', '--porcelain', '--no-textconv', ...words];
-  return parse((await gitBytes(git, args)).toString('latin1'));
+/** `words`: options and a range of commits. `path`: one byte per character. */
+export async function gitBlame(git: Git, words: readonly string[], path: string): Promise<BlamedLine[]> {
+  const args = ['blame', '--porcelain', '--no-textconv', ...words, '--'];
+  const name = Buffer.from(path, 'latin1').toString();
+  if (!name.includes('\ufffd')) return parse((await gitBytes(git, [...args, name])).toString('latin1'));
+  // An argument that is not UTF-8 comes from a shell: Node has none.
+  const octal = Array.from(path, (byte) => `\\0${byte.charCodeAt(0).toString(8).padStart(3, '0')}`).join('');
+  const script = `path=$(printf %b '${octal}/') && exec "$@" "\${path%/}"`;
+  const shell = { ...git, path: '/bin/sh' };
+  return parse((await gitBytes(shell, ['-c', script, 'sh', git.path, ...args])).toString('latin1'));
 }
 
 /** For a blame of agt's own: without the user's list of commits to pass over. */

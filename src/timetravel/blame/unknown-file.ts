@@ -33,8 +33,7 @@ export function blameUnknown(
   ]);
   return withScratchObjects(repository, async (scratch) => {
     const commit = await commitOnTop(scratch, [], path, content);
-    const words = [...choice, commit, '--', Buffer.from(path, 'latin1').toString()];
-    const lines = await gitBlame(forOwnBlame(scratch.git), words);
+    const lines = await gitBlame(forOwnBlame(scratch.git), [...choice, commit], path);
     return lines.map((line) => ({ ...line, commit: line.commit.replace(/./g, '0'), details, group: '' }));
   });
 }
