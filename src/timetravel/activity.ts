@@ -75,7 +75,7 @@ export function readOutcomes(
     .flatMap((record): Outcome[] => {
       const { session_id: session, state, state_at: at, state_reason: reason } = record;
       const facts = { fate: STANDS, isTakenBack: false, reason: undefined };
-      const about = { session, agent: record.agent ?? record.profile, ...facts };
+      const about = { session, agent: record.agent, ...facts };
       const landingOf = (landed: Landed): Outcome => {
         const outcome = landed.in_part ? 'accepted-in-part' : 'accepted';
         return { ...about, at: new Date(landed.at), outcome, landed };

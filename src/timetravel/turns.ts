@@ -72,13 +72,14 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
     if (isOfHook(snapshot)) told.add(agent);
     const isTold = told.size > 0;
     const isOfRun = agent !== undefined && conversation === undefined && !told.has(agent);
-    const { prompt, agent: before = agent } = current.get(own) ?? {};
-    const isOther = snapshot.restoredBy !== undefined || (agent ?? before) !== before;
-    if (prompt === undefined && isOther) current.delete(own);
     const { author, key, among } = authorOf(snapshot, {
       hasEvents: isTold && !isOfRun,
       isStart: isFolder && isTold && snapshot.previous === undefined,
     });
+    const present = current.get(own);
+    const isNamed = agent !== undefined || (tool === undefined && author === 'unknown');
+    const isOther = author === 'restore' || (isNamed && agent !== present?.agent);
+    if (present?.prompt === undefined && isOther) current.delete(own);
     const isPrompt = promptIn(snapshot) !== undefined;
     const isOfTurn = author === 'agent' || (author === 'unknown' && among.length === 0);
     const turn = isOfTurn ? (current.get(key) ?? (isPrompt ? undefined : begin(snapshot, key))) : undefined;
@@ -162,16 +163,18 @@ export function turnNumbered({ record }: Session, { turns }: AuthoredHistory, nu
   });
 }
 
-/** For each turn. The session has the agent that told its name last; those before the first name are not its own. */
+/**
+ * For each turn. A call or a prompt without a name is of the agent that told its name last in the session, unless it was
+ * before the first name.
+ */
 export function namesOfAgents(records: readonly SessionRecord[], authored: readonly AuthoredHistory[]) {
   const unnamed = authored.flatMap(({ steps }) => {
     const first = steps.findIndex(({ snapshot }) => snapshot.agent !== undefined);
     return steps.slice(0, Math.max(0, first)).map(({ snapshot }) => snapshot.commit);
   });
   const isUnnamed = new Set(unnamed);
-  return ({ session, isPersons, agent, snapshots: [first] }: TurnSteps) => {
-    if (agent !== undefined || isPersons || isUnnamed.has(first?.commit ?? '')) return agent;
-    const record = records.find(({ session_id: id }) => id === session);
-    return record?.agent ?? record?.profile;
+  return ({ session, number, agent, snapshots: [first] }: TurnSteps) => {
+    if (agent !== undefined || number === 0 || isUnnamed.has(first?.commit ?? '')) return agent;
+    return records.find(({ session_id: id }) => id === session)?.agent;
   };
 }

@@ -134,7 +134,7 @@ test('a call that its agent has not named is of the same agent in both lists', (
   expect(agents('log', '--turns')).toEqual(agents('activity'));
 });
 
-test('agt run takes no credit for the work of a person before it', () => {
+test('agt run takes no credit for the work of a person before or after it', () => {
   const session = newSession({ 'a.txt': 'a\n' }, 'one');
   const { sandbox, repository } = session;
   for (const text of ['1\n', '2\n']) {
@@ -155,6 +155,14 @@ test('agt run takes no credit for the work of a person before it', () => {
     [null, 'unknown'],
     ['before agt run', 'other'],
   ]);
+  for (const what of ['by me', '(no agent) changed mine']) {
+    write(join(sandbox, 'mine'), what);
+    agtOk(repository, 'autocommit', 'one', ...(what === 'by me' ? ['--label', what] : []));
+    expect(agtOk(repository, 'activity').split('\n')[1]).toMatch(/ one +- +1 +/);
+    expect(agtOk(repository, 'activity').split('\n')[1]).toContain(`  ${what}`);
+    agtOk(repository, 'reject', 'one');
+    agtOk(repository, 'undo', 'one');
+  }
 });
 
 test('a prompt without the call of a tool is in no list of turns', () => {
