@@ -22,7 +22,7 @@ export interface DiffStat {
   /** Lines; a binary file has none. */
   readonly insertions: number;
   readonly deletions: number;
-  /** There are more untracked files than are read. */
+  /** There are more or larger uncommitted files than are read. */
   readonly in_part: boolean;
 }
 
@@ -217,7 +217,8 @@ function diffStats(
     const counts = /^(\d+|-)\t(\d+|-)\t/.exec(field);
     const current = stats.at(-1);
     if (counts === null) {
-      const in_part = named[stats.length]?.isInPart === true;
+      const one = named[stats.length];
+      const in_part = one !== undefined && (one.isInPart || history.inPart.has(one.files));
       if (field !== '') stats.push({ files: 0, insertions: 0, deletions: 0, in_part });
     } else if (current !== undefined) {
       current.files++;

@@ -30,10 +30,12 @@ export interface ScratchSandbox {
   readonly converted: ReadonlyMap<string, string>;
 }
 
-/** A larger file counts as a binary one: a listing does not compare its lines. */
+/** A larger uncommitted file counts as a binary one: a listing does not compare its lines. */
 const LARGEST_READ = 1024 * 1024;
 
 export class ScratchHistory {
+  /** Those with files that are too large to read. */
+  readonly inPart = new Set<CommitName>();
   private readonly parts: Buffer[] = [];
   private marks = 0;
   private oids: ReadonlyMap<string, string> = new Map();
@@ -96,6 +98,7 @@ export class ScratchHistory {
       return;
     }
     if (file !== undefined) {
+      if (file.isUnread) this.inPart.add(`${MARK}${this.marks}`);
       this.line(`M ${file.mode} inline ${quote(path)}\ndata ${file.content.length}`);
       this.parts.push(file.content);
       this.line('');
@@ -119,14 +122,18 @@ function onDisk(sandbox: string, path: string): Buffer {
 }
 
 /** Undefined if it has gone or cannot be read. */
-function readWorkingFile(sandbox: string, path: string): { mode: string; content: Buffer } | undefined {
+function readWorkingFile(
+  sandbox: string,
+  path: string,
+): { mode: string; content: Buffer; isUnread?: true } | undefined {
   const file = onDisk(sandbox, path);
   try {
     const stat = lstatSync(file);
     if (stat.isSymbolicLink()) return { mode: LINK, content: readlinkSync(file, 'buffer') };
     if (!stat.isFile()) return undefined;
     const mode = treeMode(stat.mode);
-    if (stat.size > LARGEST_READ) return { mode, content: Buffer.from(`\0${stat.size} ${stat.mtimeMs}`) };
+    if (stat.size > LARGEST_READ)
+      return { mode, content: Buffer.from(`\0${stat.size} ${stat.mtimeMs}`), isUnread: true };
     return { mode, content: readFileSync(file) };
   } catch {
     return undefined;

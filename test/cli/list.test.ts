@@ -150,7 +150,7 @@ describe('agt list', () => {
     expect(run(REAL_GIT, ['ls-files', '-o', '.git/agt/scratch'], { cwd: repository }).stdout).toBe('');
   });
 
-  test('counts all untracked files; the lines of those beyond the first 2,000 stay unread, and that is said', () => {
+  test('counts all untracked files; the lines of some stay unread, and that is said', () => {
     const repository = makeRepository();
     const { sandbox } = sessionIn(repository, 'many');
     for (let i = 0; i < 2002; i++) writeFileSync(join(sandbox, `new${i}`), 'x\n');
@@ -158,7 +158,12 @@ describe('agt list', () => {
       dirty: 2002,
       diff: { files: 2000, insertions: 2000, deletions: 0, in_part: true },
     });
-    expect(agtOk(repository, 'list')).toMatch(/ 2002 +\+2000\+ -0 /);
+    const { sandbox: other } = sessionIn(repository, 'large');
+    writeFileSync(join(other, 'large'), 'x\n'.repeat(2 ** 20));
+    writeFileSync(join(other, 'small'), 'x\n');
+    const text = agtOk(repository, 'list');
+    expect(text).toMatch(/ 2002 +\+2000\+ -0 /);
+    expect(text).toMatch(/ 2 +\+1\+ -0 /);
   });
 
   test('asks git no more than for one, but for the status of each, and shows where HEAD is', () => {

@@ -71,7 +71,8 @@ export const sessionList = defineCommand({
     'landed with its parent or a fork.\n' +
     'DIRTY: files that differ from HEAD.\n' +
     'DIFF: lines of the sandbox against the start of its work, without what has landed since; of a fork, what agt accept ' +
-    'would bring. A + after them: there are more untracked files than agt reads.\n' +
+    'would bring. A + after them: agt has not read all, as there are more than 2,000 untracked files, or ' +
+    'uncommitted ones of more than 1 MiB.\n' +
     'BEHIND: commits of the user branch that HEAD lacks.\n' +
     'MERGE: whether the user branch could take the sandbox as it is (clean, conflict); whether agt accept does not even ' +
     'try (refused: git is in an operation there, files have conflicts, HEAD lacks commits of the work branch, or a ' +
