@@ -11,7 +11,7 @@ type Named = Pick<Session, 'repository' | 'id'>;
 
 interface Taking {
   readonly waitMs?: number | undefined;
-  /** Whether a program of this name is an agent: others do not take the place of one, or of a profile. */
+  /** Whether a program of this name is an agent: others do not take the place of one. */
   readonly isAgent?: (program: string) => boolean;
 }
 
@@ -39,8 +39,7 @@ async function changeOwner(
     const { owner: before, ...rest } = record;
     const owner = change(before);
     if (owner === undefined) return session.write(rest);
-    const isNamed = rest.profile !== undefined || isAgent(rest.agent ?? '');
-    const keeps = isNamed && !isAgent(owner.command);
+    const keeps = isAgent(rest.agent ?? '') && !isAgent(owner.command);
     session.write({ ...rest, owner, ...(!keeps && { agent: owner.command }) });
   };
   await withSessionLock({ repository, id }, write, { waitMs });

@@ -119,12 +119,15 @@ test('outside a repository --if-repo runs the command, unrecorded', () => {
   expect(run('sh', ['-c', 'ls -A'], { cwd }).stdout).toBe('');
 });
 
-test('no other program takes the place of a profile in AGENT; without one, the program stands there', () => {
+test('AGENT is the program that ran, not the profile, in text and JSON', () => {
   const repository = makeRepository({ a: 'a\n' });
   agtOk(repository, 'new', 's1', '--profile', 'claude-code', '-q');
   agtOk(repository, 'new', 's2', '-q');
-  for (const id of ['s1', 's2']) agtOk(repository, 'run', id, '--', 'ls');
-  const list = agtOk(repository, 'list');
-  expect(list).toMatch(/^s1 .* claude-code /m);
-  expect(list).toMatch(/^s2 .* ls /m);
+  const agents = () =>
+    JSON.parse(agtOk(repository, 'list', '--json')).map((one: { agent: string | null }) => one.agent);
+  expect(agents()).toEqual([null, null]);
+  expect(agtOk(repository, 'list')).not.toContain('AGENT');
+  agtOk(repository, 'run', 's1', '--', 'ls');
+  expect(agents()).toEqual(['ls', null]);
+  expect(agtOk(repository, 'list')).toMatch(/^s1 +active +ls .*\ns2 +active +- /m);
 });

@@ -66,10 +66,8 @@ export function rowsOfNow(view: SessionStatus, now: Date): string[][] {
   );
 }
 
-/** The agent that worked there last, else the program, else the profile that it was made with. */
-function agentOf({ record: { agent, profile } }: SessionStatus): string {
-  return agent ?? profile ?? '';
-}
+/** The agent that worked there last, else the last program that ran. */
+const agentOf = ({ record }: SessionStatus) => record.agent ?? '';
 
 function isOffItsBranch(view: SessionStatus): boolean {
   return view.sandboxPresent && view.record.work_branch !== `refs/heads/${view.head}`;

@@ -17,7 +17,6 @@ export interface Row {
   /** It came from another repository, whose prompts are not known here. */
   readonly moved?: object | null;
   readonly agent?: string | null;
-  readonly profile?: string | null;
   readonly running: boolean | null;
   readonly operation: string | null;
   readonly ahead: number | null;

@@ -40,7 +40,7 @@ export function stateOf(row: Row): { readonly state: string; readonly words: str
 }
 
 export const agentOf = (row: Row) =>
-  isFolder(row) ? row.session_id : (row.agent ?? row.profile ?? forkOf(row) ?? 'no agent');
+  isFolder(row) ? row.session_id : (row.agent ?? forkOf(row) ?? 'no agent');
 
 export const forkOf = ({ from, from_spec: at }: Row) =>
   from ? `fork of ${from}${at ? `, at ${at.slice(0, 10)}` : ''}` : undefined;
