@@ -49,8 +49,6 @@ export interface ActivityRequest {
   readonly since: Date | undefined;
   readonly limit: number;
   readonly countLines: boolean;
-  /** A renamed file is one, as git shows it. */
-  readonly asShown: boolean;
 }
 
 /** A part of a session has landed, this was taken back, or the session has failed or ended. */
@@ -109,7 +107,7 @@ export function readOutcomes(
 /** Newest first. */
 export async function readActivity(
   repository: Repository,
-  { sessions, since, limit, countLines, asShown }: ActivityRequest,
+  { sessions, since, limit, countLines }: ActivityRequest,
 ): Promise<Turn[]> {
   const { records } = listRecords(repository);
   const { snapshots, authored } = await readAllAuthors(repository, records);
@@ -133,7 +131,7 @@ export async function readActivity(
   let [chosen, files]: [TurnSteps[], Awaited<ReturnType<typeof filesOfTurns>>] = [[], new Map()];
   for (let looked = limit; chosen.length < limit; looked *= 2) {
     const some = newest.slice(0, looked);
-    files = await filesOfTurns(repository.git, some, authored, { countLines, asShown });
+    files = await filesOfTurns(repository.git, some, authored, { countLines, asShown: true });
     chosen = some.filter((turn) => !isEmpty(turn, files.get(turn))).slice(0, limit);
     if (some.length === newest.length) break;
   }

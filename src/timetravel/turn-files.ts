@@ -134,7 +134,12 @@ export async function filesOfTurns(
   );
 }
 
-async function withRenamed(git: Git, { previous, commit, parents }: Snapshot, files: readonly FileChange[]) {
+/** A renamed file is one, as git shows it. */
+export async function withRenamed(
+  git: Git,
+  { previous, commit, parents }: Snapshot,
+  files: readonly FileChange[],
+): Promise<readonly FileChange[]> {
   const kinds = new Set(files.map(({ kind }) => kind));
   if (!kinds.has('added') || !kinds.has('deleted')) return files;
   const [from, to, under] =
@@ -158,11 +163,14 @@ async function withRenamed(git: Git, { previous, commit, parents }: Snapshot, fi
 function join(first: FileChange | undefined, last: FileChange): FileChange | undefined {
   if (first === undefined) return last;
   const [isNew, isGone] = [first.kind === 'added', last.kind === 'deleted'];
+  const { old: _, ...rest } = last;
+  const old = first.old ?? last.old;
   if (isNew && isGone) return undefined;
   const sum = (a: number | undefined, b: number | undefined) =>
     a === undefined || b === undefined ? undefined : a + b;
   return {
-    ...last,
+    ...rest,
+    ...(old !== undefined && old !== last.path && !isNew && { old }),
     kind: isNew ? 'added' : isGone ? 'deleted' : 'changed',
     insertions: sum(first.insertions, last.insertions),
     removals: sum(first.removals, last.removals),

@@ -216,3 +216,23 @@ describe('agt session log', () => {
     expect(outcome.stderr).toMatch(message);
   });
 });
+
+test('a renamed file is one, with the lines that agt diff --turn counts', () => {
+  const text = Array.from({ length: 30 }, (_, i) => `line ${i}\n`).join('');
+  const { sandbox: cwd } = makeSession({ a: text });
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('rename');
+  agent.begins('1');
+  rmSync(join(cwd, 'a'));
+  write(join(cwd, 'd/b'), `${text}more\n`);
+  agent.ends('1');
+  const [turn] = JSON.parse(agtOk(cwd, 'log', '--turns', '--json'));
+  const files = [{ path: 'd/b', old: 'a', status: 'modified', insertions: 1, deletions: 0 }];
+  expect(turn).toMatchObject({ insertions: 1, deletions: 0, files });
+  expect(JSON.parse(agtOk(cwd, 'activity', '--json'))).toMatchObject([{ files }]);
+  expect(agtOk(cwd, 'bisect', 'run', '--', 'test', '-e', 'a')).toMatch(/\n {4}R {2}\+1 -0 {2}a -> d\/b$/m);
+  const table = agtOk(cwd, 'log', '--turns', '--stat');
+  expect(table).toMatch(/ 1 +\+1 -0 +rename\n {4}R {2}\+1 -0 {2}a -> d\/b$/);
+  expect(agtOk(cwd, 'activity', '--stat')).toMatch(/ a -> d\/b$/m);
+  expect(agtOk(cwd, 'diff', '--turn', '1', '--shortstat').trim()).toBe('1 file changed, 1 insertion(+)');
+});

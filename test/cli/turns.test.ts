@@ -283,18 +283,3 @@ test('undo by turns has as many as the log of turns, and the restores between th
   expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(' 9 turns: "s1" has only 4 to go to\n');
   agtOk(sandbox, 'undo', '--turns', '4');
 });
-
-test('a turn that renames a file counts its lines as agt diff --turn does', () => {
-  const text = Array.from({ length: 30 }, (_, i) => `line ${i}\n`).join('');
-  const { sandbox: cwd } = makeSession({ a: text });
-  const agent = agentIn(cwd, 'claude-code', 'c-1');
-  agent.says('rename');
-  agent.begins('1');
-  rmSync(join(cwd, 'a'));
-  write(join(cwd, 'd/b'), `${text}more\n`);
-  agent.ends('1');
-  const table = agtOk(cwd, 'log', '--turns', '--stat');
-  expect(table).toMatch(/ 1 +\+1 -0 +rename\n {4}R {2}\+1 -0 {2}a -> d\/b$/);
-  expect(agtOk(cwd, 'activity', '--stat')).toMatch(/ a -> d\/b$/m);
-  expect(agtOk(cwd, 'diff', '--turn', '1', '--shortstat').trim()).toBe('1 file changed, 1 insertion(+)');
-});

@@ -73,7 +73,6 @@ export const sessionActivity = defineCommand({
       since,
       limit: until ? Infinity : limit,
       countLines: args.stat || args.json,
-      asShown: !args.json,
     };
     const { rows, errors } = await readAll(sources, request);
     requireKnown(sessions, sources, rows);

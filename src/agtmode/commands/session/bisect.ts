@@ -13,6 +13,7 @@ import { showDiff } from '../../../timetravel/diff/diff.ts';
 import { stepsOf } from '../../../timetravel/search/search.ts';
 import { readAmbiguousFolders, shownPath } from '../../../timetravel/session-paths.ts';
 import { readTimeline } from '../../../timetravel/timeline.ts';
+import { withRenamed } from '../../../timetravel/turn-files.ts';
 import { lastLines, nameOf, withTests } from '../../bisecting.ts';
 import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -122,7 +123,8 @@ async function report(
   const step = all.find((one) => one.snapshot.commit === snapshot.commit);
   const [changes] = await readTimeline(git, [snapshot], { pathspecs: [], countLines: true });
   const ambiguous = await readAmbiguousFolders(git, [snapshot.commit]);
-  const files = filesJson(changes?.files ?? [], (path) => shownPath(path, ambiguous));
+  const changed = await withRenamed(git, snapshot, changes?.files ?? []);
+  const files = filesJson(changed, (path) => shownPath(path, ambiguous));
   const doubtful = candidates.slice(good + 1, bad) as Snapshot[];
   const exitCode = doubtful.length === 0 ? EXIT.done : UNDECIDED;
   if (asJson) {

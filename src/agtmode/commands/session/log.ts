@@ -217,7 +217,7 @@ async function logTurns(context: Context, session: Session, args: Arguments<type
   const chosen = authored.turns.filter(isSince).toReversed().slice(0, limit);
   const files = await filesOfTurns(session.git, chosen, [authored], {
     countLines: true,
-    asShown: !args.json,
+    asShown: true,
   });
   const undone = await undoneTurns(session, authored);
   const entries = chosen.map((turn) => ({
