@@ -174,10 +174,16 @@ const endOf = ({ snapshots, from }: TurnSteps) => snapshots.at(-1)?.time ?? from
 
 /** A pull begins with a snapshot, which says whether it was one into this repository; that of an ended session has none. */
 function madeElsewhere(snapshots: readonly Snapshot[], records: readonly SessionRecord[]): Set<Snapshot> {
-  const bySession = Map.groupBy(snapshots, ({ session }) => session);
+  const present = new Set<string>(records.map(({ session_id: id }) => id));
+  const heirs = new Map<string | undefined, string>(); // forks bring along what is of a session that is not here
+  const bySession = Map.groupBy(snapshots.toReversed(), ({ commit, previous, session }) => {
+    const heir = present.has(session) ? session : (heirs.get(commit) ?? session);
+    heirs.set(previous, heir);
+    return heir;
+  });
   const others = records.flatMap(({ session_id: id, created_at, moved }) => {
     if (moved === undefined) return [];
-    const own = bySession.get(id) ?? [];
+    const own = bySession.get(id)?.toReversed() ?? [];
     const times = moved.came.map((at) => Math.floor(Date.parse(at) / 1000) * 1000);
     const arrivals = new Set(own.filter(isArrival).map(({ time }) => time.getTime()));
     let isHere = moved.came[0] === created_at;

@@ -73,6 +73,14 @@ test('a turn that came with a session is named so, and counts once where several
   agtOk(there, 'session', 'push', 's1', '--release');
   agtOk(here, 'session', 'pull', 's1');
   expect(turns(here)).toMatchObject([{ prompt: 'do it', pulled: false }]);
+  agtOk(here, 'fork', 's1', '--id', 's2');
+  write(join(sessionOf(here, 's2').sandbox, 'two'), 'two\n');
+  agtOk(here, 'autocommit', 's2');
+  agtOk(here, 'session', 'push', 's2', '--release');
+  const third = join(there, '../third');
+  git(here, 'clone', '-q', join(here, '../remote.git'), third);
+  agtOk(third, 'session', 'pull', 's2');
+  expect(turns(third)).toMatchObject([{ pulled: true }, { prompt: 'do it', pulled: true }]);
 });
 
 test('after each hand-over, a turn is named pulled where it did not happen, and the agent hears what came', () => {
