@@ -3,10 +3,12 @@
  * whole session folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
  * that is new to the remote.
  */
+import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, EXIT, listSome, plural, usageError } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { branchTips } from '../git/objects/remote-branches.ts';
+import { shownFiles } from '../git/objects/status.ts';
 import { type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -14,7 +16,7 @@ import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { hasCommitted, type SessionRecord, startsOfWork } from '../session/record.ts';
-import { type SandboxHead, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
+import { type SandboxHead, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';
 import { refuseOperation } from './target.ts';
@@ -136,7 +138,7 @@ async function exportableBranch(session: Session, allowDirty: boolean) {
   if (head.ref === undefined)
     await refuseOperation(session.sandboxGit, `the sandbox of "${record.session_id}"`);
   const exportable = ownBranch(record, head, isOwn);
-  const uncommitted = await uncommittedPaths(session);
+  const uncommitted = shownFiles(await uncommittedFiles(session)).map(displayPath);
   if (uncommitted.length > 0 && !allowDirty) {
     const files = `${plural(uncommitted.length, 'file')}: ${listSome(uncommitted, LISTED)}`;
     throw new AgtError(`sandbox of "${record.session_id}" has uncommitted changes (${files})`, {

@@ -9,7 +9,7 @@ import { listTree } from '../git/objects/ls-tree.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
-import { countFiles } from '../git/objects/status.ts';
+import { shownFiles } from '../git/objects/status.ts';
 import { gitAnswer, gitBytes, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
@@ -77,7 +77,7 @@ async function unmergedWork(session: Session, refs: readonly string[], cancelled
     const isKnown = uncommitted.length > 0 && !uncommitted.some(({ isSubmodule }) => isSubmodule);
     const status = isKnown ? await readSessionStatus(session) : undefined;
     if (status?.merged && status.cancelled === cancelled) return unsaved;
-    if (uncommitted.length > 0) unsaved.push(plural(countFiles(uncommitted), 'uncommitted file'));
+    if (uncommitted.length > 0) unsaved.push(plural(shownFiles(uncommitted).length, 'uncommitted file'));
     if (commit !== undefined) unsaved.push(...(await openCommits(commit, 'HEAD')));
   }
   const tip = await resolveObject(repository.git, record.work_branch);

@@ -4,7 +4,7 @@
  */
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { isPartialClone } from '../git/objects/object-store.ts';
-import { countFiles, isStagedApart, type StatusEntry } from '../git/objects/status.ts';
+import { isStagedApart, type StatusEntry, shownFiles } from '../git/objects/status.ts';
 import type { Repository } from '../repository/repository.ts';
 import { hasCommitted, type Landed, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -237,7 +237,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const shadow = found.refs.commits.get(record.branch);
   // After a sync, HEAD has commits of a user branch that is gone now.
   const knowsOwn = hasUserBranch || record.user_branch === undefined;
-  const dirty = files && countFiles(files);
+  const dirty = files && shownFiles(files).length;
   const landings = withFates(newestLandings(record.landed), found.fates);
   const fate = landings[0]?.[1] ?? STANDS;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, compared.inSnapshot !== undefined];

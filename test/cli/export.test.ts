@@ -195,10 +195,13 @@ describe('agt session export', () => {
       1,
     ],
     [
-      'untracked files',
-      () => write(join(sandbox, 'x'), 'x\n'),
+      'untracked files, and a renamed one',
+      () => {
+        write(join(sandbox, 'x'), 'x\n');
+        git(sandbox, 'mv', 'new.txt', 'newer.txt');
+      },
       [],
-      /has uncommitted changes \(1 file: x\)/,
+      /has uncommitted changes \(2 files: newer\.txt, x\)/,
       1,
     ],
     ['a detached HEAD', () => git(sandbox, 'checkout', '-q', '--detach'), [], /has a detached HEAD/, 1],

@@ -27,8 +27,8 @@ export interface StatusEntry {
 }
 
 /** As `git status` shows them to people: a renamed file is one. */
-export function countFiles(entries: readonly StatusEntry[]): number {
-  return new Set(entries.flatMap(({ path, isRenamed }) => (isRenamed ? [] : path))).size;
+export function shownFiles(entries: readonly StatusEntry[]): string[] {
+  return [...new Set(entries.flatMap(({ path, isRenamed }) => (isRenamed ? [] : path)))];
 }
 
 /** The index has a version of the file that neither HEAD nor the disk has. */
