@@ -5,7 +5,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffIndex, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { editIndex } from '../git/objects/scratch-index.ts';
+import { editIndex, readIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import { hasCommitted, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -101,12 +101,21 @@ export async function goOnFrom(
   await editIndex(sandbox, edits, to.length);
 }
 
-/** A new file that the agent has committed or added is not untracked because the branch lacks it. */
-export async function keepTracked(sandbox: Git, added: readonly DiffEntry[]): Promise<void> {
-  if (added.length === 0) return;
-  const input = Buffer.from(added.map(({ path }) => `${path}\0`).join(''), 'latin1');
-  const list = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-  await gitText(sandbox, ['--literal-pathspecs', 'add', '--force', '--sparse', ...list], { input });
+/** A new file that the agent has committed, or announced by git add -N, is not untracked because the branch lacks it. */
+export async function keepTracked(sandbox: Git, head: string, added: readonly DiffEntry[]): Promise<void> {
+  const index = await readIndex(sandbox);
+  const left = added.flatMap(({ path }) => (index.has(path) ? [] : path));
+  const names = left.map((path) => `${head}:${path}`);
+  const committed = await findObjects(sandbox, names);
+  for (const [isCommitted, words] of [[true, []] as const, [false, ['--intent-to-add']] as const]) {
+    const paths = left.filter((_, i) => (committed[i] !== undefined) === isCommitted);
+    if (paths.length === 0) continue;
+    const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
+    const list = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+    await gitText(sandbox, ['--literal-pathspecs', 'add', ...words, '--force', '--sparse', ...list], {
+      input,
+    });
+  }
 }
 
 /**

@@ -182,7 +182,7 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
     const untracked = new Set(await untrackedAmong(session, since));
     const added = since.filter(({ path, before }) => before === undefined && !untracked.has(path));
     await goOnFrom(sandbox, bench, [content, merged.tree], { from: head, to });
-    await keepTracked(sandbox, added);
+    await keepTracked(sandbox, head, added);
     return true;
   });
 }

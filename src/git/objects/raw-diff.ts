@@ -96,7 +96,8 @@ export async function withRenames(
 
 /** What is staged, against a commit. */
 export async function diffIndex(git: Git, commit: string): Promise<DiffEntry[]> {
-  const words = ['diff-index', '--cached', '-z', '--raw', '--no-renames', '--abbrev=64', commit, '--'];
+  const form = ['-z', '--raw', '--no-renames', '--abbrev=64'];
+  const words = ['diff-index', '--cached', '--ita-invisible-in-index', ...form, commit, '--'];
   return parseRawDiff((await gitBytes(git, words)).toString('latin1'), (path) => path).get('') ?? [];
 }
 
