@@ -2,16 +2,14 @@
  * Acts on marks: what was seen lands, and rejected hunks do not. They go back in the sandbox by the merge of
  * `agt undo --step`, or are told.
  */
-import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome, plural } from '../errors.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
-import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { withIndex } from '../git/objects/scratch-index.ts';
-import { type Git, gitBytes, gitText } from '../git/run/git.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { type IndexEdit, readIndex } from '../git/objects/scratch-index.ts';
+import { gitBytes, gitText } from '../git/run/git.ts';
 import { acceptSession } from '../landing/accept.ts';
 import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
-import { readSandbox } from '../landing/sandbox-content.ts';
 import { type Workbench, withWorkbench } from '../landing/workbench.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
@@ -21,16 +19,8 @@ import { type RestoreResult, restoreSession } from '../timetravel/restore/restor
 import { planTakeBack, snapshotWith } from '../timetravel/restore/take-back.ts';
 import { readAuthors } from '../timetravel/turns.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import {
-  type Hunk,
-  type Piece,
-  piecesOf,
-  readHunks,
-  renamesAmong,
-  splitHunk,
-  treeWith,
-  withoutObstructed,
-} from './hunks.ts';
+import { readHunks, readUnderOldNames } from './hunks.ts';
+import { findRejected, type RejectedHunk } from './rejected.ts';
 import { change, type Review, readStarts, treeOf, withReview } from './review.ts';
 import { moveTo, type Rejection, type ReviewState, readState, type Way } from './state.ts';
 import { turnsOfHunks } from './turns-of-hunks.ts';
@@ -129,14 +119,6 @@ export function warnOfRejected(session: Session, commit: string): Promise<string
 /** Those that the agent does not just hear of. */
 export const TAKEN_BACK: readonly Way[] = ['now', 'end'];
 
-interface RejectedHunk {
-  /** Of its pieces. */
-  readonly ids: readonly string[];
-  readonly path: string;
-  /** The sandbox does not have it any more. */
-  readonly isGone: boolean;
-}
-
 const pathsOf = (hunks: readonly RejectedHunk[]) => [...new Set(hunks.map(({ path }) => displayPath(path)))];
 
 function refuseRejected({ id }: Session, hunks: readonly RejectedHunk[], option: string): void {
@@ -153,45 +135,6 @@ function refuseRejected({ id }: Session, hunks: readonly RejectedHunk[], option:
       ...back.flatMap((way) => (way ? `or ${way}` : [])),
     ],
   });
-}
-
-/**
- * The tree without rejected lines. Lines that have left the sandbox, while a commit still has them, stay rejected. Lines
- * that came back to the sandbox are new.
- */
-async function findRejected(session: Session, bench: Workbench, { head, tree, whole }: Content) {
-  const known = await readState(session);
-  const all = known?.rejected.filter(({ state }) => state !== 'gone' || tree !== whole) ?? [];
-  if (known === undefined || all.length === 0) return { tree, rejected: [] };
-  const { seen } = await moveTo(bench, known, await readStarts(session, bench, head));
-  const { sandboxGit } = session;
-  const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
-  const idsIn = (some: readonly Hunk[]) => new Set(piecesOf(some).map(({ id }) => id));
-  const hunks = await readHunks(git, seen, tree);
-  const there = idsIn(hunks);
-  if (!all.some(({ id }) => there.has(id))) return { tree, rejected: [] };
-  const content = whole ?? (await readSandbox(session, bench, false)).whole;
-  const now = content === tree ? there : idsIn(await readHunks(git, seen, content));
-  const standing = all.filter(({ id, state }) => there.has(id) && (state !== 'gone' || !now.has(id)));
-  const ids = new Set(standing.map(({ id }) => id));
-  const partners = await renamesAmong(git, seen, tree, hunks);
-  const rejected = hunks
-    .flatMap((hunk) => splitHunk(hunk, (a, b) => ids.has(a.id) !== ids.has(b.id)))
-    .flatMap((hunk): RejectedHunk[] => {
-      const own = piecesOf([hunk]).filter(({ id }) => ids.has(id));
-      const isOldName = own.some(({ id, file }) => partners.has(id) && file.after === undefined);
-      if (own.length === 0 || isOldName) return [];
-      const isGone = own.every(({ id }) => !now.has(id));
-      return [{ ids: own.map(({ id }) => id), path: hunk.path, isGone }];
-    });
-  const index = withIndex(bench.git, join(bench.dir, 'review-index'));
-  return { tree: await treeWithout(index, tree, ids, piecesOf(hunks)), rejected };
-}
-
-/** The tree as it is before these pieces. */
-function treeWithout(index: Git, tree: string, ids: ReadonlySet<string>, all: readonly Piece[]) {
-  const chosen = all.filter(({ id }) => ids.has(id));
-  return treeWith(index, tree, withoutObstructed(chosen, all, true), all, true);
 }
 
 export async function standingRejections(
@@ -215,13 +158,14 @@ export async function takeRejectedBack(
   await autocommit(session, { now });
   const [tip] = await session.history();
   if (tip === undefined) return undefined;
-  const span = await change(session, now, async (review) => {
+  const found = await change(session, now, async (review) => {
     const span = await spanOf(session, review, tip, ways);
-    return { state: review.state, result: span };
+    const sentences = standingOf(review.state, ways).map(({ sentence }) => sentence);
+    return { state: review.state, result: span && { ...span, sentences } };
   });
-  if (span === undefined) return undefined;
+  if (found === undefined) return undefined;
   const request = {
-    spans: [span],
+    spans: [found.span],
     paths: undefined,
     onConflict: 'refuse',
     name: 'the rejected hunks',
@@ -238,18 +182,26 @@ export async function takeRejectedBack(
       hints: ['the rejected hunks are not taken back yet; try again'],
     });
   };
-  const label = `${REJECTED}${[...new Set(standingOf(known, ways).map(({ sentence }) => sentence))].join('; ')}`;
+  const label = `${REJECTED}${[...new Set(found.sentences)].join('; ')}`;
   const common = { by: 'restore', filesOnly: true, label } as const;
-  const restored = await restoreSession(session, { ...common, scope: paths, now, choose });
+  // The agent would commit what is staged.
+  const staged = await readIndex(session.sandboxGit);
+  const index = found.changes
+    .filter(({ path, before }) => staged.get(path) === entryOf(before))
+    .map(({ path, after }): IndexEdit => [path, entryOf(after)]);
+  const restored = await restoreSession(session, { ...common, scope: paths, index, now, choose });
   await change(session, now, async ({ state }) => ({ state, result: undefined }));
   return restored;
 }
 
 /** A snapshot that changes nothing but the rejected hunks: its files are as on disk. */
 async function spanOf(session: Session, review: Review, tip: Snapshot, ways: readonly Way[]) {
-  const { state, work, open, index, bench } = review;
-  const ids = new Set(standingOf(state, ways).map(({ id }) => id));
-  const changes = await diffTrees(bench.git, work, await treeWithout(index, work, ids, piecesOf(open)));
+  const { state, work, open, index, git, bench } = review;
+  const rejected = standingOf(state, ways);
+  const ids = new Set(rejected.map(({ id }) => id));
+  const marks = { seen: state.seen, tree: work, rejected, hunks: open };
+  const { without } = await readUnderOldNames(git, index, marks);
+  const changes = await diffTrees(bench.git, work, await without(ids));
   if (changes.length === 0) return undefined;
   const side = async (when: 'before' | 'after') => {
     const files = await Array.fromAsync(changes, async (file): Promise<[string, DiffEntry['before']]> => {
@@ -258,7 +210,7 @@ async function spanOf(session: Session, review: Review, tip: Snapshot, ways: rea
     return snapshotWith(session.git, bench, tip, new Map(files));
   };
   const { commit } = await side('before');
-  return { ...tip, commit, previous: (await side('after')).commit };
+  return { span: { ...tip, commit, previous: (await side('after')).commit }, changes };
 }
 
 /** As git writes the file into the sandbox. */

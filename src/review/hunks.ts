@@ -3,7 +3,8 @@
  * changed lines that follow each other. A piece knows its exact place, so that nothing has to be searched for.
  */
 import { createHash } from 'node:crypto';
-import { readObjects } from '../git/objects/object-reader.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
+import { findObjects, readObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf, findRenames } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withoutIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../git/run/git.ts';
@@ -247,4 +248,48 @@ export function withoutObstructed(
   const staying = all.filter((piece) => piece.file[end] === undefined && !own.has(piece));
   const isBeside = (a: string, b: string) => isUnder(a, [b]) || isUnder(b, [a]);
   return chosen.filter(({ file }) => !staying.some((other) => isBeside(other.file.path, file.path)));
+}
+
+interface Marks {
+  /** Trees. */
+  readonly seen: string;
+  readonly tree: string;
+  readonly rejected: readonly { readonly id: string; readonly path: string }[];
+  /** Those of the tree, if they are known. */
+  readonly hunks?: readonly Hunk[];
+}
+
+/** The hunks of a tree in which renamed files with rejections have their old names, and the tree without some pieces. */
+export async function readUnderOldNames(git: Git, index: Git, { seen, tree, rejected, ...known }: Marks) {
+  const own = known.hunks ?? (await readHunks(git, seen, tree));
+  const isThere = new Set(piecesOf(own).map(({ id }) => id));
+  const files = [...new Set(rejected.flatMap(({ id, path }) => (isThere.has(id) ? [] : path)))];
+  const names = [seen, tree].flatMap((of) => files.map((path) => `${of}:${path}`));
+  const found = await findObjects(git, names);
+  const gone = new Set(files.filter((_, i) => found[i] && found[files.length + i] === undefined));
+  const all = gone.size === 0 ? [] : await findRenames(withoutIndex(git), seen, tree);
+  const renames = all.filter(({ old }) => gone.has(old)).map(({ old, name }) => [old, name] as const);
+  const move = async (from: string, ways: readonly (readonly [old: string, name: string])[]) => {
+    if (ways.length === 0) return from;
+    const files = await listTree(git, from, 'files');
+    const entries = new Map(files.map(({ path, mode, oid }) => [path, `${mode} ${oid}`]));
+    const edits = ways.flatMap(([to, at]): IndexEdit[] => [
+      [at, undefined],
+      [to, entries.get(at)],
+    ]);
+    return editTree(index, { tree: from }, edits);
+  };
+  const named = await move(tree, renames);
+  const hunks = named === tree ? own : await readHunks(git, seen, named);
+  const pieces = piecesOf(hunks);
+  const without = async (ids: ReadonlySet<string>) => {
+    const chosen = pieces.filter(({ id }) => ids.has(id));
+    const less = await treeWith(index, named, withoutObstructed(chosen, pieces, true), pieces, true);
+    return move(
+      less,
+      renames.map(([old, name]) => [name, old]),
+    );
+  };
+  const ids = isThere.union(new Set(pieces.map(({ id }) => id)));
+  return { hunks, ids, tree: named, newNames: new Map(renames), without };
 }

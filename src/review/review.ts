@@ -29,6 +29,7 @@ import {
   type Piece,
   piecesOf,
   readHunks,
+  readUnderOldNames,
   renamesAmong,
   splitHunk,
   treeWith,
@@ -86,8 +87,8 @@ export function withReview<T>(
   action: (review: Review) => Promise<T>,
 ): Promise<T> {
   const { repository, record, sandboxGit } = session;
-  const place = { ref: record.user_branch ?? record.work_branch, dryRun: !writes };
-  return withWorkbench(repository, place, async (bench) => {
+  const ref = record.user_branch ?? record.work_branch;
+  return withWorkbench(repository, { ref, dryRun: !writes }, async (bench) => {
     const { work, starts } = await readWork(session, bench, now);
     const { base, source = base, merged } = starts;
     const begun = record.landed?.onto === record.user_branch ? source : base;
@@ -95,10 +96,12 @@ export function withReview<T>(
     const moved = await moveTo(bench, known, starts);
     const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
     const hunks = await readHunks(git, moved.seen, work);
-    const present = new Set(piecesOf(hunks).map(({ id }) => id));
-    const rejected = moved.rejected.map(
-      (one): Rejection => (present.has(one.id) ? one : { ...one, state: 'gone' }),
-    );
+    const index = withIndex(bench.git, join(bench.dir, 'review-index'));
+    const before = moved.rejected.filter(({ state }) => state !== 'gone');
+    const marks = { seen: moved.seen, tree: work, rejected: before, hunks };
+    const { ids } = await readUnderOldNames(git, index, marks);
+    const ifThere = (one: Rejection): Rejection => (ids.has(one.id) ? one : { ...one, state: 'gone' });
+    const rejected = moved.rejected.map(ifThere);
     const sentences = new Map(rejected.map(({ id, sentence }) => [id, sentence]));
     const standing = new Set(rejected.filter((one) => one.state !== 'gone').map(({ id }) => id));
     const partners = await renamesAmong(git, moved.seen, work, hunks);
@@ -110,7 +113,6 @@ export function withReview<T>(
         const sentence = piecesOf([hunk]).flatMap((piece) => sentences.get(piece.id) ?? [])[0];
         return { ...shown(hunk, standing.has(id) ? 'rejected' : 'new', sentence), partner: partners.get(id) };
       });
-    const index = withIndex(bench.git, join(bench.dir, 'review-index'));
     return action({ state: { ...moved, rejected }, work, begun, open, git, bench, index });
   });
 }
@@ -194,8 +196,7 @@ export function showNew(session: Session, ids: readonly string[], now: Date): Pr
     const all = piecesOf(open);
     const others = all.filter((piece) => !shown.has(piece));
     const from = await treeWith(index, state.seen, withoutObstructed(others, all), all);
-    const words = ['diff', ...withoutDiffPrograms(git), '--no-ext-diff', from, work, '--'];
-    return runGitOnTerminal(git, words);
+    return runGitOnTerminal(git, ['diff', ...withoutDiffPrograms(git), '--no-ext-diff', from, work, '--']);
   });
 }
 

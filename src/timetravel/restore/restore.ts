@@ -11,6 +11,7 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import { type PutBack, putGitBack } from '../../folders/git-state/put-back.ts';
 import type { RefMove } from '../../folders/git-state/ref-plan.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
+import { editIndex } from '../../git/objects/scratch-index.ts';
 import { sweepBeside } from '../../lifecycle/in-place/move-files.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
@@ -218,6 +219,7 @@ async function bringBack(
   );
   const found = (before?.warnings ?? []).filter((warning) => warning !== LOST_REPOSITORY);
   const warnings = [...found, ...notCaptured, ...notRestored];
+  if (request.index?.length) await editIndex(session.sandboxGit, request.index, record.from_commit.length);
   if (!request.scope.includes('sandbox') || request.filesOnly === true) return { changed, warnings };
   if (isAttached(record)) {
     const there = session.with(record);

@@ -8,6 +8,7 @@ import { AgtError } from '../../errors.ts';
 import { refuseToReplaceRepository } from '../../folders/git-state/other-repository.ts';
 import { shownId } from '../../folders/store.ts';
 import { readCommits } from '../../git/objects/commits.ts';
+import type { IndexEdit } from '../../git/objects/scratch-index.ts';
 import type { Git } from '../../git/run/git.ts';
 import { commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { requireActive, requireAllowed } from '../../session/operation.ts';
@@ -118,6 +119,8 @@ export interface RestoreRequest {
   readonly undone?: readonly string[];
   /** Leave the repository of an attached folder as it is: its refs, HEAD and index. */
   readonly filesOnly?: boolean;
+  /** With `filesOnly`: entries of the index that go back as well. */
+  readonly index?: readonly IndexEdit[];
   /** The folder as it is, if a capture has just seen it, in another history. */
   readonly before?: CaptureResult | undefined;
   /** Chooses the snapshot, once the folder is as in the newest one of the session. */
