@@ -1,4 +1,4 @@
-/** Rejected hunks of files that the agent has renamed since, or staged. */
+/** Rejected hunks of files that the agent has renamed since, or staged, and those of forks. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -45,4 +45,13 @@ test('staged: the index loses them as well, and gets them back with them', () =>
   expect(git(sandbox, 'diff', '--cached')).not.toContain('five');
   agtOk(repository, 'undo', id);
   expect(git(sandbox, 'status', '--porcelain')).toBe(staged);
+});
+
+test('a fork has the marks of its parent: the rejected lines do not land from there', () => {
+  const { repository, sandbox, id } = makeSession({ a: START });
+  writeFileSync(join(sandbox, 'a'), EDITED.replace('line 15\n', 'fifteen\n'));
+  agtOk(repository, 'review', id, '--reject', 'a:6', '-m', 'no', '--tell');
+  agtOk(repository, 'fork', id, '--id', 'k');
+  expect(agt(repository, 'accept', 'k').stderr).toContain('1 rejected hunk stays out: a\n');
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe(START.replace('line 15\n', 'fifteen\n'));
 });

@@ -7,8 +7,9 @@ import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { refreshIndex, requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
+import { reviewRef } from '../../filter/agent-refs.ts';
 import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
-import { gitText, resolveObject, runGit } from '../../git/run/git.ts';
+import { gitText, resolveObject, runGit, updateRefs } from '../../git/run/git.ts';
 import { createSession, requireFreeId } from '../../lifecycle/create.ts';
 import { resolveStartPoint } from '../../lifecycle/start-point.ts';
 import { undoUnfinishedCreation } from '../../lifecycle/undo-creation.ts';
@@ -74,7 +75,7 @@ function forkIds({ id, count, now }: ForkRequest): SessionId[] {
 async function createFork(
   session: Session,
   origin: ForkOrigin,
-  { id, now, snapshots, standsAt }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
+  { id, snapshot, now, snapshots, standsAt }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
 ): Promise<SessionRecord> {
   const { repository, record: source } = session;
   let chosen: ForkSource | undefined;
@@ -107,6 +108,9 @@ async function createFork(
     },
   });
   if (isClone) await warmUp(session.with(record));
+  // A person has looked at the work as it is now.
+  const marks = snapshot === undefined ? await resolveObject(session.git, reviewRef(session.id)) : undefined;
+  if (marks !== undefined) await updateRefs(session.git, [`create ${reviewRef(id)} ${marks}`]);
   return record;
 }
 
