@@ -48,18 +48,20 @@ interface LandingWork {
 export async function commitsToTell(git: Git, record: SessionRecord, work: LandingWork): Promise<string[]> {
   const { tip, head, landed, changes, isSome } = work;
   const own = new Set(work.commits);
+  let isRest = isSome;
   for (let one = record.landed; one !== undefined && own.size > 0; one = one.before) {
     const there = await landedAs(git, one, head);
     if (there === undefined || (await landedAs(git, one, tip)) === undefined) continue;
     own.delete(there);
-    // Both sides have it since a sync, and so what it was made of.
+    // Both sides have it since a sync, and so what it was made of, or some of that.
+    isRest ||= one.in_part === true;
     if (one.source === undefined || one.in_part) continue;
     const told = await gitLines(git, ['rev-list', '--ignore-missing', one.source, '--not', tip, '--']);
     for (const commit of told) own.delete(commit);
   }
   // After a revert, the branch has a copy of commits that land again.
   const isEarlier = !newestLandings(record.landed).some(({ source }) => source === landed);
-  if ((landed === undefined || isEarlier) && !isSome) return [...own];
+  if ((landed === undefined || isEarlier) && !isRest) return [...own];
   const touching = await commitsTouching(git, { tip, head }, changes);
   if (landed === undefined) return touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
   const before = await landedPaths(git, [tip, head], landed);

@@ -125,3 +125,14 @@ test('the message names no commit of what had landed before it was committed', (
   agtOk(repository, 'accept', 's1');
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('more');
 });
+
+test('nor of what had landed in part, and came back with a merge of the branch', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+  for (const name of ['a', 'b']) write(join(sandbox, name), 'new\n');
+  agtOk(repository, 'accept', 's1', '--keep', '--include', 'a');
+  git(sandbox, 'commit', '-qm', 'only a', 'a');
+  agtOk(repository, 'sync', 's1');
+  git(sandbox, 'commit', '-qm', 'only b', 'b');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('only b');
+});
