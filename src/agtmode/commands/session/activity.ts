@@ -38,10 +38,11 @@ export const sessionActivity = defineCommand({
   description:
     'List the turns of all agents, newest first: when the turn ended, its session and agent, the number of files ' +
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
-    'agt knows prompts from the hooks of agents, and passes over those without a call of a tool. Further rows say what has landed, as which commit, whether only in ' +
-    'part, what agt unaccept took back, and which sessions have failed, were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
-    'their snapshots. agt log ID --turns numbers those of which hooks have told, for agt diff ID --turn N. agt activity and agt ' +
-    'log --all-sessions are the same command.',
+    'agt knows prompts from the hooks of agents, and passes over those whose calls of tools have changed nothing, without ' +
+    'a failure. Further rows say what has landed, as which commit, whether only in part, what agt unaccept took back, and ' +
+    'which sessions are failed, rejected or removed now: such a row goes when agt undo brings its session back. Sessions ' +
+    'that have ended count as long as agt gc has not deleted their snapshots. agt log ID --turns numbers those of which ' +
+    'hooks have told, for agt diff ID --turn N. agt activity and agt log --all-sessions are the same command.',
   positionals: { ids: option.many('only the turns of these sessions') },
   options: {
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
