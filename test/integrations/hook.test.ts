@@ -244,7 +244,7 @@ test('in a session that has ended, and with agt.hooks=false, agt does nothing', 
   expect(failures()).toEqual([]);
 });
 
-test('the events that the guide shows are a turn with a call; a prompt without a call is none', () => {
+test('the events that the guide shows are a turn with a call; a prompt without a change is none', () => {
   const { sandbox } = makeSession({ a: '1\n' });
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guide/agents.md'), 'utf8');
   const [, events = ''] = /\n\n( {4}tell\(\) .*?)\n\n/s.exec(guide) ?? [];
@@ -254,7 +254,7 @@ test('the events that the guide shows are a turn with a call; a prompt without a
     return run('sh', ['-ec', lines.join('\n')], { cwd: sandbox, env }).stdout;
   };
   expect(of(/tell\(\)|agt hook|Prompt|Stop|agt log/)).toBe(
-    'no turns: no prompt has led to the call of a tool yet\n',
+    'no turns: no call of a tool has changed anything yet; the first one that does begins turn 1\n',
   );
   expect(of(/./)).toMatch(/^TURN .*\n +1 .* claude +1 +1 +\+1 -0 +Add a file\n$/);
 });

@@ -57,7 +57,7 @@ export const sessionLog = defineSessionCommand({
     'tools that changed something.',
   options: OPTIONS,
   examples: [
-    ['agt log --turns', 'list the prompts of this session or folder, and what came of each'],
+    ['agt log --turns', 'list the prompts from which a change came, in this session or folder'],
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
     ['agt session log --since "2 hours ago" --stat -- src', 'list the changes in src, file by file'],
   ],
@@ -260,7 +260,7 @@ function turnJson({ snapshots, steps, from, ...turn }: TurnSteps, files: readonl
 function noneOf({ turns, begun }: AuthoredHistory, since: Date | undefined): string {
   if (turns.length > 0) return since === undefined ? '' : `no turns since ${localTime(since)}\n`;
   const isPrompted = begun.some(({ prompt }) => prompt !== undefined);
-  return `no turns: ${isPrompted ? 'no prompt has led to the call of a tool yet' : 'agt knows prompts and calls from the hooks of agents'}\n`;
+  return `no turns: ${isPrompted ? 'no call of a tool has changed anything yet; the first one that does begins turn 1' : 'agt knows prompts and calls from the hooks of agents'}\n`;
 }
 
 const TURN_COLUMNS: readonly Column<TurnEntry>[] = [
