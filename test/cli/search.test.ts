@@ -227,7 +227,10 @@ describe('agt search', () => {
       [2, '', expect.stringMatching(/^error: "\(" is no regular expression: /)],
       [2, '', expect.stringMatching(/^error: "\/etc" is not in /)],
     ]);
-    expect(agt(makeRepository(), 'search', 'x').exitCode).toBe(1);
+    expect(agt(makeRepository(), 'search', 'x', '--prompt')).toMatchObject({
+      exitCode: 1,
+      stderr: 'note: nothing found in 0 snapshots; agt keeps only the first words of a prompt\n',
+    });
     expect(agt(makeTempDir(), 'search', 'x').stderr).toMatch(/^error: not in a git repository/);
   });
 

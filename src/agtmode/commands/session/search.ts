@@ -36,7 +36,9 @@ export const sessionSearch = defineCommand({
     text: option.value('the text, in place of the argument: --text=-x'),
     regex: option.value('find lines by this regular expression, as git log -G does', 'G'),
     'ignore-case': option.flag('capital and small letters are the same', 'i'),
-    prompt: option.flag('search the prompts of agents, and no files; capital and small letters are the same'),
+    prompt: option.flag(
+      'search the first words of prompts, and no files; capital and small letters are the same',
+    ),
     path: option.many('search only in this file or directory, as after --'),
     since: option.value('search only snapshots since this time, such as "2 hours ago"'),
     number: option.value('list at most this many', 'n'),
@@ -111,7 +113,8 @@ export const sessionSearch = defineCommand({
       const steps = sources.flatMap((source) => source.steps);
       await search(sources, request, (found) => show(steps, found));
     }
-    const nothing = `note: nothing found in ${plural(looked, 'snapshot')}\n`;
+    const only = args.prompt ? '; agt keeps only the first words of a prompt' : '';
+    const nothing = `note: nothing found in ${plural(looked, 'snapshot')}${only}\n`;
     const notes = entries.length === 0 && limit > 0 ? nothing : '';
     return { json: entries, failed: entries.length === 0, notes, warnings: goneNotes(gone), errors };
   },
