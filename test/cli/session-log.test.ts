@@ -52,6 +52,10 @@ test('no change is left to a person where agt sees a folder for the first time',
   write(join(folder, '.env'), 'KEY=1\n');
   agentIn(folder, 'claude-code', 'c-1').stops();
   expect(agtOk(folder, 'session', 'log')).toMatch(/^@\{0\}.* \(first snapshot\)$/m);
+  const other = makeRepository({ a: 'a\n' });
+  write(join(other, 'b'), 'b\n');
+  agentIn(other, 'claude-code', 'c-1').says('hello');
+  expect(agtOk(other, 'snapshot', 'list')).toMatch(/ prompt: hello \(claude, changes made before\)$/m);
 });
 
 describe('agt session log', () => {

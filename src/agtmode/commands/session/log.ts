@@ -51,10 +51,11 @@ export const sessionLog = defineSessionCommand({
   summary: 'list the snapshots of a session and what each of them changed',
   description:
     'List snapshots, newest first: name, time, commit, number of files changed, added and deleted, size of the new ' +
-    'content, HEAD of the sandbox, and label or tool. The list of a fork continues with the session it was forked from. ' +
-    'With paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative ' +
-    'to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. With --turns, CALLS counts the calls of ' +
-    'tools that changed something.',
+    'content, HEAD of the sandbox, and label or tool. The first one counts what differs from the commit that was ' +
+    'checked out; without git, all files. The list of a fork continues with the session it was forked from. With ' +
+    'paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative to ' +
+    'the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. With --turns, CALLS counts the calls ' +
+    'of tools that changed something.',
   options: OPTIONS,
   examples: [
     ['agt log --turns', 'list the prompts from which a change came, in this session or folder'],
@@ -145,10 +146,11 @@ function notesOf(
   { id, first }: { readonly id: string; readonly first: string | undefined },
   known: ReadonlyMap<string, number>,
 ): string[] {
-  const notBy = entry.commit === first ? 'first snapshot' : `not by ${entry.agent}`;
+  const isFirst = entry.commit === first;
+  const notBy = isFirst ? 'first snapshot' : `not by ${entry.agent}`;
   const isPrompt = promptIn({ label: entry.label ?? undefined }) !== undefined;
   const isEdited = isPrompt && entry.author === 'other' && changesIn(entry) > 0;
-  const beforePrompt = isEdited ? `, changes ${notBy}` : '';
+  const beforePrompt = isEdited ? `, changes ${isFirst ? 'made before' : notBy}` : '';
   return [
     entry.label ?? '',
     toolNote(entry),

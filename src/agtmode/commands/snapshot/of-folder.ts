@@ -28,7 +28,8 @@ export const snapshotList = defineCommand({
   summary: 'list the snapshots of this folder',
   description:
     'List the snapshots of the folder or session that you are in, newest first, as agt session log does. With paths ' +
-    'after --, list only snapshots that changed these paths.',
+    'after --, list only snapshots that changed these paths. The first one counts what differs ' +
+    'from the commit that was checked out; without git, all files.',
   examples: [['agt snapshot list --stat', 'list the snapshots and the files that each of them changed']],
 });
 
