@@ -19,6 +19,7 @@ test.each([
   ['config list', 0],
   ['autocommit --session-id s1', 0],
   ['help', 0],
+  ['session list --help', 0],
 ])('agt %s', (words, exitCode) => {
   const session = makeSession();
   write(join(session.sandbox, 'a'), 'one\n');

@@ -2,6 +2,7 @@
 import yargs, { type Argv } from 'yargs';
 import { usageError } from '../../errors.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
+import { writer } from '../../process/streams.ts';
 import { didYouMean } from '../../similar.ts';
 import { sentence } from '../output/format.ts';
 import { type Command, commandName, findCommand, usageOf } from './command.ts';
@@ -39,8 +40,7 @@ export async function parseWithYargs(commands: readonly Command[], words: string
   );
   const command = findCommand(commands, words);
   await parser.parseAsync(words, {}, (_error, _args, help) => {
-    if (help !== '')
-      process.stdout.write(`${command === undefined ? help : withValueNames(help, command)}\n`);
+    if (help !== '') writer(1)(`${command === undefined ? help : withValueNames(help, command)}\n`);
   });
   return parsed;
 }
