@@ -288,8 +288,9 @@ test('agt list --folders has a row for the folder here, everywhere for all that 
       (row) => row.session_id,
     );
   expect(ids('--folders')).toEqual([]);
-  agtOk(here, 'new', 's1');
   for (const folder of [here, gone]) agtOk(folder, 'snapshot');
+  expect(agt(here, 'list', '--folders').stdout).toMatch(/^Snapshots without/);
+  agtOk(here, 'new', 's1');
   expect(ids('--folders')).toEqual(['s1', here]);
   expect(agtOk(here, 'list', '--folders')).toMatch(`Snapshots without a session\n${here}  `);
   expect(ids('--folders', '--everywhere')).toEqual(expect.arrayContaining([here, gone]));

@@ -125,7 +125,8 @@ export const sessionList = defineCommand({
         () => list({ ...args, folders: false }, context, true),
         () => listFolders(context, args.everywhere),
       ];
-      return reportEach(parts, Object, async (part) => partOf(await part()));
+      const report = await reportEach(parts, Object, async (part) => partOf(await part()));
+      return { ...report, text: report.text.replace(/^\n/, '') };
     }
     if (args.everywhere) {
       const report = await everywhere(context, (there) => list({ ...args, everywhere: false }, there, true));
