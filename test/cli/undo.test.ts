@@ -112,6 +112,12 @@ describe('agt session undo and redo', () => {
     for (const no of ['0', '00'])
       expect(refused('undo', no)).toEqual([2, expect.stringMatching('is no number')]);
     expect(refused('undo', 'two')).toEqual([1, expect.stringMatching(/^error: no session "two"/)]);
+    expect(refused('undo', '@{2}')).toEqual([
+      2,
+      expect.stringMatching(
+        /^error: "@\{2\}" is no .*\n.*\nhint: back to a snapshot: agt restore s1 '@\{2\}'\n$/,
+      ),
+    ]);
     agtOk(repository, 'session', 'new', '2');
     expect(refused('undo', '2')).toEqual([
       2,

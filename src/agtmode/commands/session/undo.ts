@@ -3,7 +3,8 @@ import { AgtError, isAgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
-import { commandToList, commandToMove } from '../../../session/advised-commands.ts';
+import { commandToList, commandToMove, commandToRestore } from '../../../session/advised-commands.ts';
+import { idProblem } from '../../../session/id.ts';
 import { isAttached } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
@@ -142,7 +143,8 @@ async function move(
       `without the sign: agt ${by} ${isAttached(session.record) ? '' : `${session.id} `}${given.slice(1)}`,
     );
   // A word alone that is no number was to be a session, and the reason says which ones there are.
-  if (!/^\d+$/.test(given) && id === given && named === undefined) await sessionHere(context, given);
+  const isWord = idProblem(given) === undefined && !/^\d+$/.test(given);
+  if (isWord && id === given && named === undefined) await sessionHere(context, given);
   if (counted === undefined && /^\d+$/.test(session.id)) await refuseBoth(context, session, by);
   const isDefault = counted === undefined;
   const distance: Distance = { count: Number(given), unit: turns ? 'turn' : 'step', isDefault };
@@ -150,6 +152,9 @@ async function move(
     throw usageError(
       `"${given}" is no number of ${distance.unit}s`,
       `for example: ${commandToMove(session.record, by)} 2`,
+      ...(/^@/.test(given)
+        ? [`back to a snapshot: ${commandToRestore(session.record, shellQuote(given))}`]
+        : []),
     );
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const chosen: Snapshot[] = [];
