@@ -36,7 +36,7 @@ export const ui = defineCommand({
     all: option.flag('every repository that agt knows'),
     export: option.value('write this file in place of a page, for the session here or that of --session'),
     force: option.flag('replace a file that is there', 'f'),
-    ...option.shared('session'),
+    session: option.value('session id'),
   },
   runsLong: true,
   examples: [
