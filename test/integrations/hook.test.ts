@@ -128,7 +128,7 @@ test('a failure of agt is a line in hooks.log and in agt status; the agent hears
     expect(bad(input ?? '', ...words)).toEqual(silent);
   expect(failures()).toHaveLength(4);
   expect(run(AGT, ['hook', 'claude-code'], { cwd: session.sandbox, input: 'no JSON' })).toEqual(silent);
-  expect(agtOk(session.repository, 'status')).toMatch(/hook of claude-code/);
+  expect(agtOk(session.repository, 'status')).toMatch(/hook of claude-code: /);
   expect(failures()).toHaveLength(1);
 
   agtOk(session.repository, 'config', 'set', 'agt.maxFileSize', '1m');

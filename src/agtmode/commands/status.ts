@@ -259,7 +259,7 @@ function describeHookFailures(context: Context, failures: readonly LoggedFailure
   const last = `the last ${failures.length === 1 ? 'failure' : 'failures'} of hooks, not older than a day`;
   const lines = failures.map(
     ({ tool, event, at, reason }) =>
-      `${age(new Date(at), context.now())}, hook of ${tool} (${event}): ${showPath(reason)}\n`,
+      `${age(new Date(at), context.now())}, hook of ${tool}${event && ` (${event})`}: ${showPath(reason)}\n`,
   );
   return `\n${paint(context.colour())('bold', last)}\n${lines.join('')}`;
 }
