@@ -1,5 +1,5 @@
-/** agt blame of lines that an agent's own merge or rebase has brought. */
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+/** Lines that an agent's own merge or rebase has brought: in agt blame, and in an undo of its turn. */
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -37,4 +37,7 @@ test.each([
     if (cwd === sandbox) expect(blamed).toMatch(/^0+ \(claude s1 turn 1 Bash .*\) of the agent\n/);
   }
   expect(agtOk(sandbox, 'blame', 'own')).toContain('(claude s1 turn 1');
+  agtOk(sandbox, 'undo', '--turn', '1');
+  expect(readFileSync(join(sandbox, 'f'), 'utf8')).toBe(`${OLD}of a person\n`);
+  expect(existsSync(join(sandbox, 'own'))).toBe(false);
 });

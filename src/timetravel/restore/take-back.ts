@@ -11,7 +11,16 @@ import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, findRenames, mayHaveRenames } from '../../git/objects/raw-diff.ts';
 import { editTree, withIndex, withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { FSYNC_ARGS, fieldsOf, type Git, gitBytes, gitText, runGit } from '../../git/run/git.ts';
+import {
+  FSYNC_ARGS,
+  fieldsOf,
+  type Git,
+  gitAnswer,
+  gitBytes,
+  gitText,
+  isAncestor,
+  runGit,
+} from '../../git/run/git.ts';
 import type { Session } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
@@ -61,7 +70,7 @@ export async function planTakeBack(
     const conflicts = new Set<string>();
     let isNothing = true;
     for (const span of request.spans) {
-      const changes = await changesOf(git, span);
+      const changes = await changesOf(git, span, scratch);
       const later = await changesSince(git, span.commit, tip.commit);
       const atTip = (path: string, otherwise: Version) =>
         later.entries.has(path) ? later.entries.get(path)?.after : otherwise;
@@ -133,10 +142,43 @@ interface Changes {
   readonly newNames: ReadonlyMap<string, string>;
 }
 
-async function changesOf(git: Git, { previous, commit, parents }: Snapshot): Promise<Changes> {
-  if (previous !== undefined) return changesBetween(git, previous, commit);
+async function changesOf(
+  git: Git,
+  { previous, commit, parents }: Snapshot,
+  scratch: Pick<ScratchObjects, 'dir'>,
+): Promise<Changes> {
+  if (previous !== undefined) {
+    const changes = await changesBetween(git, previous, commit);
+    return { ...changes, entries: await withoutArrived(git, changes.entries, { previous, commit }, scratch) };
+  }
   // The commit before the first snapshot has the files of the sandbox at its top.
   return changesBetween(git, `${parents[0]}^{tree}`, await sandboxTree(git, commit), 'sandbox/');
+}
+
+/** Without the commits of the user branch that a merge or a rebase has brought: they are of others. */
+async function withoutArrived(
+  git: Git,
+  entries: Changes['entries'],
+  { previous, commit }: Record<'previous' | 'commit', string>,
+  scratch: Pick<ScratchObjects, 'dir'>,
+): Promise<Changes['entries']> {
+  const contents = await readCommits(git, [previous, commit]);
+  const [before, after] = [previous, commit].map((one) => parseSnapshot(one, contents.get(one) ?? ''));
+  const heads = [before?.head, after?.head].filter((head) => head !== undefined);
+  const branch = after?.parents[1];
+  if (branch === undefined || heads.length < 2 || before?.head === after?.head) return entries;
+  const [from, to] = await Promise.all(heads.map((head) => gitAnswer(git, ['merge-base', head, branch])));
+  if (from === undefined || to === undefined || !(await isAncestor(git, from, to))) return entries;
+  const left = new Map(entries);
+  for (const { path, ...arrived } of await diffTrees(git, from, to, { countLines: false })) {
+    const entry = left.get(`sandbox/${path}`);
+    if (entry === undefined) continue;
+    const sides = { ours: entry.before, base: arrived.before, theirs: arrived.after };
+    const { version } = await mergeVersions(git, scratch, sides, { onConflict: 'ours', name: '' });
+    if (isSame(version, entry.after)) left.delete(entry.path);
+    else left.set(entry.path, { ...entry, before: version });
+  }
+  return left;
 }
 
 /** `names`: those of now of files that were renamed, step by step: a later copy may be more alike. */
