@@ -50,7 +50,7 @@ describe.each(['session', 'folder'])('in a %s', (kind) => {
     const shown = agtOk(cwd, 'undo', '--turn', '2', '-n');
     expect(shown).toMatch(/^-of turn 2\n\+line 30$/m);
     expect(content(cwd)).toEqual(last);
-    expect(agtOk(cwd, 'undo', '--turn', '2')).toMatch(/restored 2 paths, verified/);
+    expect(agtOk(cwd, 'undo', '--turn=2')).toMatch(/restored 2 paths, verified/);
     expect(content(cwd)).toEqual(withLine(last, 30, 'line 30'));
     expect(readFileSync(join(cwd, 'b'), 'utf8')).toBe(START.b);
     expect(existsSync(join(cwd, 'new'))).toBe(true);

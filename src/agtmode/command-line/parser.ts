@@ -27,9 +27,9 @@ const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
 export type RunCommand = (command: Command, args: never) => Promise<void>;
 
 /** Undefined if the words ask for help, which yargs has printed then. @throws AgtError */
-export async function parseWithYargs(commands: readonly Command[], words: string[]) {
-  refuseLongLetters(commands, words);
-  refuseValuesOfFlags(commands, words);
+export async function parseWithYargs(commands: readonly Command[], given: string[]) {
+  refuseLongLetters(commands, given);
+  const words = withoutValuesOfFlags(commands, given);
   let parsed: { readonly command: Command; readonly args: Record<string, unknown> } | undefined;
   const parser = makeParser(
     commands,
@@ -186,23 +186,21 @@ function refuseLongLetters(commands: readonly Command[], words: readonly string[
     throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words), words));
 }
 
-/** yargs takes any value but `true` for `false`. */
-function refuseValuesOfFlags(commands: readonly Command[], words: readonly string[]): void {
+/** yargs takes any value but `true` for `false`. A number that a flag may have becomes a word of its own: `--turn=3`. */
+function withoutValuesOfFlags(commands: readonly Command[], words: readonly string[]): string[] {
   const command = findCommand(commands, words);
   const end = words.indexOf('--');
-  for (const word of words.slice(0, end < 0 ? words.length : end)) {
-    const [, given = '', value = ''] = /^--?([a-z-]+)=(.*)$/is.exec(word) ?? [];
+  return words.flatMap((word, i) => {
+    const [, given = '', value = ''] = /^--?([a-z-]+)=(.*)$/is.exec(end < 0 || i < end ? word : '') ?? [];
     const found = Object.entries(command?.options ?? {}).find(
       ([name, { alias }]) => name === given.replace(/^no-/, '') || alias === given,
     );
-    if (found === undefined || found[1].type !== 'boolean' || ['', 'true', 'false'].includes(value)) continue;
+    if (found === undefined || found[1].type !== 'boolean' || ['', 'true', 'false'].includes(value))
+      return word;
     const [name, { valueName }] = found;
-    throw usageError(
-      `option "--${name}" takes no value, and "${value}" is given`,
-      ...(valueName === undefined ? [] : [`give it as a word of its own: --${name} ${value}`]),
-      helpHint(command, words),
-    );
-  }
+    if (valueName !== undefined && name === given) return [`--${name}`, value];
+    throw usageError(`option "--${name}" takes no value, and "${value}" is given`, helpHint(command, words));
+  });
 }
 
 /** The words that a person may have meant. */
