@@ -1,7 +1,8 @@
 /** The places that a person names for agt review: a file, a directory, or a line of a file. */
+import { displayPath } from '../disk/path-bytes.ts';
 import { type AgtError, usageError } from '../errors.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { listHunks, type ReviewHunk } from '../review/review.ts';
+import { listHunks, type ReviewHunk, withReview } from '../review/review.ts';
 import type { Session } from '../session/session.ts';
 import { isUnder } from '../snapshot/folders.ts';
 import { pathInSession } from '../timetravel/session-paths.ts';
@@ -30,6 +31,12 @@ export function placeIn(context: Context, session: Session, given: string): Plac
 export function isAt({ whole, path, line = 0 }: Place, hunk: ReviewHunk): boolean {
   const [first, last] = linesOf(hunk);
   return isUnder(hunk.path, [whole]) || (hunk.path === path && line >= first && line <= last);
+}
+
+/** Readable paths. A review has none of these changes, as an acceptance has none. */
+export async function changedByFailed(session: Session, now: Date): Promise<readonly string[]> {
+  if (!(await session.history()).some(({ call }) => call?.outcome === 'failed')) return [];
+  return withReview(session, { writes: false, now }, async ({ failed }) => failed);
 }
 
 /** None of the hunks that were wanted is at the place. */
@@ -62,8 +69,17 @@ export async function nothingAt(
     );
   }
   const see = `see: agt review ${id} --json`;
-  if (!all.some((one) => isUnder(one.path, [whole, path])))
-    return usageError(`no change in ${shown.replace(line === undefined ? '' : /:\d+$/, '')}`, see);
+  if (!all.some((one) => isUnder(one.path, [whole, path]))) {
+    const failed = await changedByFailed(session, now);
+    const isOut = failed.some((one) => isUnder(one, [whole, path].map(displayPath)));
+    const file = shown.replace(line === undefined ? '' : /:\d+$/, '');
+    return isOut
+      ? usageError(
+          `${file}: changes by failed calls stay out`,
+          `take them too: agt accept ${id} --with-failed`,
+        )
+      : usageError(`no change in ${file}`, see);
+  }
   const sought = args.new === undefined ? 'new' : 'marked';
   const near = nearestLine(
     wanted.filter((one) => one.path === path),

@@ -35,15 +35,7 @@ import {
   treeWith,
   withoutObstructed,
 } from './hunks.ts';
-import {
-  moveTo,
-  type Rejection,
-  type ReviewState,
-  readState,
-  type Starts,
-  type Way,
-  writeState,
-} from './state.ts';
+import { moveTo, type Rejection, type ReviewState, readState, type Way, writeState } from './state.ts';
 import { turnsOfHunks } from './turns-of-hunks.ts';
 
 export interface ReviewHunk extends Hunk {
@@ -70,6 +62,8 @@ export interface Review {
   readonly state: ReviewState;
   /** The tree that would land. */
   readonly work: string;
+  /** Readable paths of changes by failed calls, which it does not have. */
+  readonly failed: readonly string[];
   /** The tree from which marks count: what the user branch has of the session, else where its work begins. */
   readonly begun: string;
   /** The hunks that were not seen. */
@@ -89,7 +83,7 @@ export function withReview<T>(
   const { repository, record, sandboxGit } = session;
   const ref = record.user_branch ?? record.work_branch;
   return withWorkbench(repository, { ref, dryRun: !writes }, async (bench) => {
-    const { work, starts } = await readWork(session, bench, now);
+    const { work, failed, starts } = await readWork(session, bench, now);
     const { base, source = base, merged } = starts;
     const begun = record.landed?.onto === record.user_branch ? source : base;
     const known = (await readState(session)) ?? { base, seen: base, merged, rejected: [] };
@@ -113,7 +107,7 @@ export function withReview<T>(
         const sentence = piecesOf([hunk]).flatMap((piece) => sentences.get(piece.id) ?? [])[0];
         return { ...shown(hunk, standing.has(id) ? 'rejected' : 'new', sentence), partner: partners.get(id) };
       });
-    return action({ state: { ...moved, rejected }, work, begun, open, git, bench, index });
+    return action({ state: { ...moved, rejected }, work, failed, begun, open, git, bench, index });
   });
 }
 
@@ -122,17 +116,17 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
   const content = await readSandbox(session, bench, false);
   const hasFailed = (await session.history()).some(({ call }) => call?.outcome === 'failed');
   const newer = hasFailed ? await changedSince(session, now) : new Set<string>();
-  const { tree } = await withoutFailedCalls(session, bench, content, newer);
+  const { tree, leftOut: failed } = await withoutFailedCalls(session, bench, content, newer);
   const starts = await readStarts(session, bench, content.head);
   const { isUsers } = await usersOwn(session);
   const changes = await diffTrees(bench.git, starts.base, tree, { countLines: false });
   const isLeft = session.repository.settings.untracked === 'none';
   const untracked = new Set(isLeft ? await untrackedAmong(session, changes) : []);
   const left = changes.filter((change) => isUsers(change) || untracked.has(change.path));
-  return { work: (await leaveOut(bench, tree, left)).tree, starts };
+  return { work: (await leaveOut(bench, tree, left)).tree, failed, starts };
 }
 
-export async function readStarts(session: Session, bench: Workbench, head: string): Promise<Starts> {
+export async function readStarts(session: Session, bench: Workbench, head: string) {
   const treeIf = (commit: string | undefined) => commit && treeOf(bench, commit);
   return {
     base: await treeOf(bench, await baseCommit(session, bench.git)),

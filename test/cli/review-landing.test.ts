@@ -134,3 +134,17 @@ test.each(['unaccept', 'undo'])(
     expect(states()).toEqual(['f', 'helper']);
   },
 );
+
+test('changes by a failed call are none of a review, which says so', () => {
+  const { repository, sandbox } = work();
+  agt(sandbox, 'session', 'exec', '--tool', 'Bash', '--', 'sh', '-c', 'echo half >half; exit 7');
+  const shown = agt(repository, 'review', 's1', '--json');
+  expect(shown.stdout).not.toContain('half');
+  expect(shown.stderr).toBe(
+    'note: changes by failed calls stay out (half), as of agt accept without --with-failed\n',
+  );
+  const problem = 'error: half: changes by failed calls stay out\n';
+  expect(agt(repository, 'review', 's1', '--reject', 'half', '-m', 'no').stderr).toBe(
+    `${problem}hint: take them too: agt accept s1 --with-failed\n`,
+  );
+});

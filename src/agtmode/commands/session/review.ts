@@ -23,7 +23,7 @@ import { type Arguments, defineSessionCommand, option } from '../../command-line
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { changeStatus, lines, orNull, verb } from '../../output/format.ts';
-import { inSandbox, isAt, nothingAt, placeIn } from '../../review-places.ts';
+import { changedByFailed, inSandbox, isAt, nothingAt, placeIn } from '../../review-places.ts';
 import { reviewOnTerminal } from '../../reviewing.ts';
 
 const OPTIONS = {
@@ -93,6 +93,9 @@ export const sessionReview = defineSessionCommand({
     if (args.reject !== undefined) return reportMarks(session, open, args, 'rejected');
     if (args.now && (open.length === 0 || json || dryRun || !context.interactive))
       return reportTakenBack(context, session, chosen, args);
+    const failed = listSome(await changedByFailed(session, context.now()));
+    const out = `note: changes by failed calls stay out (${failed}), as of agt accept without --with-failed`;
+    context.err(lines([failed !== '' && out]));
     if (json) return { json: chosen.map(hunkJson) };
     if (open.length === 0) return reportNothingNew(context, session, chosen);
     // `agt review | cat` prints.
