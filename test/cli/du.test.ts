@@ -71,6 +71,7 @@ test('agt du counts objects of one session, objects that sessions share, and no 
   expect(free).toBeGreaterThan(0);
 
   expect(use(repository, 's2').sessions).toEqual([s2]);
+  expect(agtOk(repository, 'du', 's2')).toMatch(/^s2 .*\ntotal of all sessions [\d.]+ KiB, .* free$/);
   expect(agtOk(repository, 'du')).toMatch(
     /^s1 {2}active {2}2 snapshots {2}[\d.]+ KiB own {2}[\d.]+ KiB shared\ns2 {2}active {2}1 snapshot .*\ntotal [\d.]+ KiB, .* free$/,
   );

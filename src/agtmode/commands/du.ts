@@ -61,14 +61,14 @@ export const du = defineCommand({
     ]);
     return {
       json: { sessions, total, budget, free },
-      text: `${table(rows)}${totalLine(total, budget, free)}`,
+      text: `${table(rows)}total ${only === undefined ? '' : 'of all sessions '}${totalLine(total, budget, free)}`,
     };
   },
 });
 
 function totalLine(total: number, budget: number | null, free: number): string {
   const limit = budget === null ? '' : ` of a budget of ${showSize(budget)}`;
-  return `total ${showSize(total)}${limit}, ${Number.isFinite(free) ? showSize(free) : 'unknown'} free\n`;
+  return `${showSize(total)}${limit}, ${Number.isFinite(free) ? showSize(free) : 'unknown'} free\n`;
 }
 
 type FolderUse = NonNullable<Awaited<ReturnType<typeof measure>>>;
