@@ -183,10 +183,11 @@ export async function refuseSecrets(
   const placeOf = objects.map((line, i) => {
     const path = line.slice((oids[i] as string).length + 1);
     if (line === oids[i]) commit = shortOid(originals.get(line) ?? line);
-    return line === oids[i] ? `the message of ${commit}` : `${shown(path)} in ${commit}`;
+    return line === oids[i] ? `the message of ${commit}` : [shown(path), commit].filter(Boolean).join(' in ');
   });
-  await readContents(git, oids, async (i, chunks) => {
-    for await (const text of windows(chunks)) search(text, placeOf[i] as string);
+  await readContents(git, oids, async (i, chunks, type) => {
+    const place = `${type === 'tree' ? 'the name of a file in ' : ''}${placeOf[i]}`;
+    for await (const text of windows(chunks)) search(text, place);
   });
   if (secrets.size === 0) return;
   const id = masked(record.session_id, values);
@@ -235,7 +236,7 @@ const SHOWN = 4;
 
 function shown(path: string): string {
   const text = displayPath(decodePath(path)).replace(/^_\/staged\/(.+)/, 'sandbox/$1 (staged)');
-  return text.startsWith('sandbox/') ? text.slice('sandbox/'.length) : text || 'the names of files';
+  return text.replace(/^sandbox(\/|$)/, '');
 }
 
 /** Pieces of a file of any size; each begins with the end of the one before. */

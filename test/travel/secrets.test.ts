@@ -99,7 +99,7 @@ test('of 500 secrets none is in what an encrypted push leaves; a plain one names
   const unnamed = planted.filter(({ secret, place }, i) => {
     const where = {
       content: `f${i}.txt in `,
-      name: `n${i} in `,
+      name: `the name of a file in n${i} in `,
       label: 'message of ',
       summary: 'message of ',
     }[place];

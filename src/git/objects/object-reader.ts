@@ -82,7 +82,7 @@ const MISSING = '0'.repeat(40);
 export async function readContents(
   git: Git,
   oids: readonly string[],
-  visit: (index: number, chunks: AsyncGenerator<Buffer>) => Promise<void>,
+  visit: (index: number, chunks: AsyncGenerator<Buffer>, type: string) => Promise<void>,
   onMissing?: (index: number) => void,
 ): Promise<void> {
   if (oids.length === 0) return;
@@ -90,14 +90,14 @@ export async function readContents(
   await runningProcess(git).ask(questions, async (reader) => {
     for (const [index, oid] of oids.entries()) {
       const header = await reader.readLine();
-      const size = /^[0-9a-f]+ \w+ (\d+)$/.exec(header ?? '')?.[1];
+      const [, type = '', size] = /^[0-9a-f]+ (\w+) (\d+)$/.exec(header ?? '') ?? [];
       if (onMissing !== undefined && header?.endsWith(' missing') === true) {
         onMissing(index);
         continue;
       }
       if (size === undefined) throw unreadable(oid, header);
       const chunks = reader.take(Number(size));
-      await visit(index, nextOf(chunks));
+      await visit(index, nextOf(chunks), type);
       for await (const _ of chunks); // the next answer comes after them
       await reader.readLine();
     }
