@@ -110,7 +110,7 @@ describe('agt session restore', () => {
       'A src/b',
       'A src/keep',
       'A xdg/log',
-      expect.stringMatching(/^branch agt\/s1: now at \w+ \(was \w+\)$/),
+      expect.stringMatching(/^branch agt\/s1: would be at \w+ \(is \w+\)$/),
     ]);
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(git(session.repository, 'for-each-ref')).toBe(refs);

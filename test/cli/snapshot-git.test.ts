@@ -131,7 +131,7 @@ test('a ref that the agent has moved after somebody else goes back to where they
   const main = git(folder, 'rev-parse', 'main');
   call('2', 'git checkout -q topic; git branch -qD main');
   const after = stateOf(folder);
-  expect(agtOk(folder, 'undo', '--turn', '-n')).toContain(`branch main: now at ${main.slice(0, 10)}`);
+  expect(agtOk(folder, 'undo', '--turn', '-n')).toContain(`branch main: would be at ${main.slice(0, 10)}`);
   const undo = agt(folder, 'undo', '--turn');
   expect(undo.stderr).not.toContain('stays');
   expect(git(folder, 'rev-parse', 'HEAD', 'main')).toBe(`${main}\n${main}`);
@@ -157,7 +157,7 @@ test('a dry run names refs, and changes none', () => {
   const folder = makeCheckout();
   agtOk(folder, 'snapshot');
   git(folder, 'branch', '-qD', 'topic');
-  expect(agtOk(folder, 'undo', '-n')).toMatch(/^branch topic: now at [0-9a-f]{10}$/m);
+  expect(agtOk(folder, 'undo', '-n')).toMatch(/^branch topic: would be at [0-9a-f]{10}$/m);
   expect(JSON.parse(agtOk(folder, 'undo', '-n', '--json')).refs).toEqual([
     { ref: 'refs/heads/topic', from: null, to: git(folder, 'rev-parse', 'HEAD~1') },
   ]);

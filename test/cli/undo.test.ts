@@ -225,10 +225,10 @@ test('an undo names HEAD, the branches and the stash of the session that went ba
   step();
   git(sandbox, 'switch', '-q', '-c', 'other');
   step();
-  expect(undo('-n')).toContain('HEAD: now on branch agt/s1 (was on branch other)\n');
+  expect(undo('-n')).toContain('HEAD: would be on branch agt/s1 (is on branch other)\n');
   expect(undo()).toContain('\n  HEAD: now on branch agt/s1 (was on branch other)\n');
   const stash = run(join(AGT, '../git'), ['rev-parse', '--short=10', 'stash'], { cwd: sandbox });
-  expect(undo('-n')).toContain(`the stash: deleted (was ${stash.stdout.trim()})\n`);
+  expect(undo('-n')).toContain(`the stash: would be deleted (is ${stash.stdout.trim()})\n`);
   expect(undo()).toContain(`\n  the stash: deleted (was ${stash.stdout.trim()})\n`);
   expect(undo()).not.toMatch(/ back | deleted/);
   const { refs } = JSON.parse(undo('--json'));

@@ -109,7 +109,7 @@ export function reportPreview(
     },
     text: lines([
       ...(isBack ? [] : paths.map(({ kind, path }) => `${kind} ${showPath(path)}`)),
-      ...moves.map(describeMove),
+      ...moves.map((move) => describeMove(move, true)),
       `${shownId(record)}: ${isNothing ? nothingToRestore(snapshot.commit) : would}`,
       moved !== '' && moved,
     ]),

@@ -189,8 +189,9 @@ export function describeLeft(plan: RefPlan): string[] {
   return [...stays, `HEAD is detached: ${why}`];
 }
 
-/** `branch main: now at 1234567890 (was 0987654321)` for each ref that has moved. */
-export function describeMove({ ref, from, to }: RefMove): string {
-  const was = from === undefined ? '' : ` (was ${where(from).replace(/^at /, '')})`;
-  return `${nameOf(ref)}: ${to === undefined ? 'deleted' : `now ${where(to)}`}${was}`;
+/** `branch main: now at 1234567890 (was 0987654321)` for a ref that has moved; `isPlan`: it would move. */
+export function describeMove({ ref, from, to }: RefMove, isPlan = false): string {
+  const [is, was] = isPlan ? ['would be ', 'is'] : ['', 'was'];
+  const before = from === undefined ? '' : ` (${was} ${where(from).replace(/^at /, '')})`;
+  return `${nameOf(ref)}: ${is}${to === undefined ? 'deleted' : `${isPlan ? '' : 'now '}${where(to)}`}${before}`;
 }
