@@ -55,3 +55,18 @@ test('a fork has the marks of its parent: the rejected lines do not land from th
   expect(agt(repository, 'accept', 'k').stderr).toContain('1 rejected hunk stays out: a\n');
   expect(readFileSync(join(repository, 'a'), 'utf8')).toBe(START.replace('line 15\n', 'fifteen\n'));
 });
+
+test('an undo of the turn takes the rejection of its lines along, and a redo brings both', () => {
+  const { repository, sandbox, id } = makeSession({ a: START, b: START });
+  say(sandbox, 'work');
+  writeFileSync(join(sandbox, 'a'), EDITED);
+  writeFileSync(join(sandbox, 'b'), EDITED);
+  agtOk(repository, 'review', id, '--reject', 'a', '-m', 'no');
+  hook(sandbox, 'Stop');
+  const look = () => ['a', 'b'].map((name) => readFileSync(join(sandbox, name), 'utf8'));
+  expect(look()).toEqual([START, EDITED]);
+  expect(agtOk(sandbox, 'undo', '--turn')).toContain('undone: turn "work", and all since\n');
+  expect(look()).toEqual([START, START]);
+  agtOk(sandbox, 'redo', '--turns');
+  expect(look()).toEqual([START, EDITED]);
+});

@@ -20,6 +20,7 @@ import {
   OWN,
   oneThingIn,
   promptIn,
+  REJECTED,
   THE_START,
   TO_GREEN,
 } from '../../snapshot/format.ts';
@@ -73,7 +74,7 @@ interface Step {
   readonly commits: string[];
   /** The first words of the newest prompt in it: a turn of the agent begins here. */
   prompt: string | undefined;
-  /** A person has restored a snapshot. */
+  /** A person has restored a snapshot. Rejected hunks go with the turn that they were of. */
   readonly isRestore: boolean;
 }
 
@@ -123,7 +124,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
       steps.splice(isSameCall ? current : current + 1);
       undoneFrom = [];
       leapt = undefined;
-      const isRestore = snapshot.restoredBy === 'restore';
+      const isRestore = snapshot.restoredBy === 'restore' && !snapshot.label?.startsWith(REJECTED);
       const commits = [...(isSameCall ? (step?.commits ?? []) : []), snapshot.commit];
       current = steps.push({ snapshot, first: snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }
