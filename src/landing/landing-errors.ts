@@ -196,3 +196,9 @@ export function notCommitted({ session_id: id, sandbox }: SessionRecord, { opera
     hints: [`go on: git -C ${sandbox} ${goOn}`, `or go back: agt undo ${id}`],
   });
 }
+
+export function nothingSeen({ session_id: id }: SessionRecord): AgtError {
+  return new AgtError(`nothing of session "${id}" was seen that could land`, {
+    hints: [`look at it first: agt review ${id}`],
+  });
+}

@@ -123,7 +123,8 @@ const UNTRACKED = 'not tracked';
 const UNSTAGED = 'not committed';
 const STAGED = 'staged';
 
-const MERGED_FROM_TAKEN = 'commit all of them first, staged or not: agt merges both from the files that the session began with';
+const MERGED_FROM_TAKEN =
+  'commit all of them first, staged or not: agt merges both from the files that the session began with';
 
 /** `overlap`: kinds by path. */
 function refuse(

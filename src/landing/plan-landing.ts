@@ -20,6 +20,7 @@ import { refuseSessionFolders } from './export.ts';
 import {
   conflictError,
   nothingCommitted,
+  nothingSeen,
   nothingToAccept,
   nothingYet,
   onlyFailedCalls,
@@ -127,6 +128,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     if (isCommittedOnly && (await diffTrees(git, base, content.whole)).length > 0)
       throw nothingCommitted(record);
     if (rejected > 0 && leftOut.length === 0) throw onlyRejected(record, rejected);
+    if (chooseTree !== undefined) throw nothingSeen(record);
     const { merged: all } = chosen.leftOut.length === 0 ? { merged } : await tryWithout(unwanted, wanted);
     if (all.conflicts !== undefined) throw onlyLeftOut(record, chosen.leftOut);
     const more = await diffTrees(git, merged.tree, all.tree);

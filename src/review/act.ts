@@ -10,6 +10,7 @@ import { type IndexEdit, readIndex } from '../git/objects/scratch-index.ts';
 import { gitBytes, gitText } from '../git/run/git.ts';
 import { acceptSession } from '../landing/accept.ts';
 import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
+import { nothingSeen } from '../landing/landing-errors.ts';
 import { type Workbench, withWorkbench } from '../landing/workbench.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
@@ -42,9 +43,7 @@ export function acceptSeen(session: Session, request: AcceptRequest): Promise<Ac
       const prompts = turns.flatMap(({ number, prompt }) => (own.has(number) ? (prompt ?? []) : []));
       return { tree: state.seen, prompts: [...new Set(prompts)], isPart: !own.isDisjointFrom(open) };
     }
-    throw new AgtError(`nothing of session "${session.id}" was seen that could land`, {
-      hints: [`look at it first: agt review ${session.id}`],
-    });
+    throw nothingSeen(session.record);
   };
   return acceptSession(session, { ...request, keep: true, chooseTree });
 }
