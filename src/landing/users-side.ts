@@ -8,7 +8,10 @@ import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { isUnder } from '../snapshot/folders.ts';
+import { readSnapshotMetadata } from '../snapshot/manifest.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
+import { isUsersWork } from '../timetravel/restore/unfinished-restore.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import { wayWithout } from './landing-errors.ts';
 
@@ -69,8 +72,10 @@ export function refuseHidden(changes: readonly DiffEntry[], hidden: ReadonlySet<
  * Changes that are not the agent's: a repository inside at the commit at which the user had it, or one of the user's that
  * the agent has not made a submodule; and a file that the user had changed and told git to pass over.
  */
-export async function usersOwn({ git, record }: Session) {
+export async function usersOwn(session: Session) {
+  const { git, record } = session;
   const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
+  const inside = record.checkout === undefined ? await repositoriesBefore(session) : [];
   const repositories = side?.repositories ?? [];
   const commits = new Map(repositories.map(({ path, commit }) => [path, commit]));
   const hidden = new Set(side?.hidden);
@@ -81,8 +86,19 @@ export async function usersOwn({ git, record }: Session) {
     commits.has(path) &&
     (commits.get(path) === after.oid || (before === undefined && !declared.has(displayPath(path))));
   return {
-    isUsers: (change: DiffEntry) => hidden.has(change.path) || isUsersRepository(change),
+    isUsers: (change: DiffEntry) =>
+      hidden.has(change.path) ||
+      isUsersRepository(change) ||
+      (change.before === undefined && isUnder(change.path, inside)),
     /** Without a commit: git cannot add them. */
     emptyRepositories: repositories.flatMap(({ path, commit }) => (commit === undefined ? [path] : [])),
   };
+}
+
+/** Of a session that was in place: its sandbox has the files of the user's repositories inside, as files. */
+async function repositoriesBefore(session: Session): Promise<string[]> {
+  const first = (await session.history()).at(-1);
+  if (first === undefined || !isUsersWork(first)) return [];
+  const { skipped } = await readSnapshotMetadata(session.git, first.commit);
+  return skipped.flatMap((path) => /^sandbox\/(.+)\/\.git$/s.exec(path)?.[1] ?? []);
 }

@@ -10,7 +10,7 @@ import { readObjects } from '../git/objects/object-reader.ts';
 import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { shownFiles } from '../git/objects/status.ts';
-import { gitAnswer, gitBytes, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
+import { gitAnswer, gitBytes, gitLines, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
@@ -32,7 +32,7 @@ export async function lostWithBranches(
   const refs = [session.record, ...going].flatMap(refsOfSession);
   const [unsaved, labelled, paths] = [
     await unsavedWork(session, refs),
-    await labelledSnapshots(session),
+    await labelledSnapshots(session, refs),
     await onlyInSnapshots(session, refs),
   ];
   const files = `files that only its snapshots have (${listSome(paths, FEW)})`;
@@ -166,10 +166,9 @@ async function onlyInSnapshots(session: Session, refs: readonly string[]): Promi
 const SANDBOX = 'sandbox/';
 
 /** Each file that a snapshot has changed which no other ref has. A fork shares the older ones with its parent. */
-async function ownVersions({ git, record, id }: Session, refs: readonly string[]) {
-  const excluded = refs.map((ref) => `--exclude=${ref}`);
-  const words = ['rev-list', '--first-parent', '--ignore-missing', tipRef(id)];
-  const input = await gitBytes(git, [...words, '--not', record.from_commit, ...excluded, '--all', '--']);
+async function ownVersions(session: Session, refs: readonly string[]) {
+  const { git } = session;
+  const input = (await ownSnapshots(session, refs)).map((commit) => `${commit}\n`).join('');
   const diff = [...diffTreeWords(false), '--stdin', '--diff-merges=first-parent', '--', 'sandbox'];
   const listed = await gitBytes(withoutIndex(git), diff, { input });
   const versions = new Map<string, Set<string>>();
@@ -181,10 +180,18 @@ async function ownVersions({ git, record, id }: Session, refs: readonly string[]
   return versions;
 }
 
+/** Without those that other refs have. */
+function ownSnapshots({ git, record, id }: Session, refs: readonly string[]): Promise<string[]> {
+  const excluded = refs.map((ref) => `--exclude=${ref}`);
+  const words = ['rev-list', '--first-parent', '--ignore-missing', tipRef(id)];
+  return gitLines(git, [...words, '--not', record.from_commit, ...excluded, '--all', '--']);
+}
+
 /** How many a person has labelled, as text; `agt gc` keeps those as well. */
-async function labelledSnapshots(session: Session): Promise<string[]> {
+async function labelledSnapshots(session: Session, refs: readonly string[]): Promise<string[]> {
+  const own = new Set(await ownSnapshots(session, refs));
   const labelled = (await session.history()).filter(
-    (one) => one.agent === undefined && labelByPerson(one) !== undefined,
+    (one) => own.has(one.commit) && one.agent === undefined && labelByPerson(one) !== undefined,
   );
   return labelled.length === 0 ? [] : [`${plural(labelled.length, 'labelled snapshot')}`];
 }

@@ -167,7 +167,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const homes = isAhead ? [...new Set(located.homes)].map((tip) => graph.compare(commit, tip)) : [];
   const isRefused =
     facts.operation !== undefined ||
-    files?.some((one) => one.kind === 'unmerged' || isRepository(one)) === true ||
+    files?.some((one) => one.kind === 'unmerged' || (isRepository(one) && !facts.record.checkout)) === true ||
     (facts.gitDir !== undefined && workTip !== undefined && graph.compare(commit, workTip).behind.length > 0);
   const work: Work = {
     head: commit,
@@ -185,7 +185,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   return { ...located, comparison, ownCommits, hasWork, files, work: chosen, isRefused };
 }
 
-/** An untracked one: git would commit only its name. */
+/** An untracked one: git would commit only its name. In the user's checkout it may be the user's, and stays. */
 const isRepository = ({ kind, path }: StatusEntry) => kind === 'untracked' && path.endsWith('/');
 
 function mergedByGit({ facts: { record, starts }, head: { commit: head }, ...one }: Compared) {

@@ -127,6 +127,15 @@ describe('agt session remove', () => {
     },
   );
 
+  test('--delete-branch counts no labelled snapshot that a fork has', () => {
+    agtOk(repository, 'autocommit', 's1', '--label', 'x');
+    agtOk(repository, 'fork', 's1', '--id', 's2');
+    agtOk(repository, 'session', 'remove', '--id', 's1', '--delete-branch');
+    expect(agt(repository, 'session', 'remove', '--id', 's2', '--delete-branch').stderr).toContain(
+      'has 1 labelled snapshot;',
+    );
+  });
+
   test('--delete-branch does not count a merged commit as lost', () => {
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x');
     git(repository, 'merge', '-q', 'agt/s1');

@@ -142,6 +142,7 @@ test('the agent adds a nested repository of the user and resets it: it does not 
   const before = lookAt(nested);
   begin(repository);
   write(join(repository, 'a'), 'agent\n');
+  expect(JSON.parse(agtOk(repository, 'list', '--json'))).toMatchObject([{ merge: 'clean' }]);
   git(repository, 'add', '--all');
   git(repository, 'commit', '-q', '-m', 'all');
   git(nested, 'reset', '-q', '--hard');
@@ -150,6 +151,8 @@ test('the agent adds a nested repository of the user and resets it: it does not 
   expect(git(repository, 'show', '--format=', '--name-only')).toBe('a');
   expect(lookAt(nested)).toEqual(before);
   expect(readFileSync(join(nested, 'untracked'), 'utf8')).toBe('mine\n');
+  agtOk(repository, 'unaccept', 's1');
+  expect(agtOk(repository, 'accept', 's1', '-n', '--untracked=all')).not.toMatch(/^ {2}A /m);
 });
 
 test('the agent puts a link above a nested repository of the user: accept refuses, and reject brings all back', () => {
