@@ -13,6 +13,7 @@ import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-req
 import { nothingSeen } from '../landing/landing-errors.ts';
 import { type Workbench, withWorkbench } from '../landing/workbench.ts';
 import { shellQuote } from '../process/shell-quote.ts';
+import { unfinishedError } from '../session/operation.ts';
 import type { Session } from '../session/session.ts';
 import { REJECTED } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -154,6 +155,8 @@ export async function takeRejectedBack(
 ): Promise<RestoreResult | undefined> {
   const known = await readState(session);
   if (known === undefined || standingOf(known, ways).length === 0) return undefined;
+  const { intent } = session.record;
+  if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
   await autocommit(session, { now });
   const [tip] = await session.history();
   if (tip === undefined) return undefined;

@@ -82,6 +82,9 @@ export type Intent =
       readonly unaccepted?: BranchMove;
       /** Commits after the snapshot that come back, too. */
       readonly later?: LaterCommits;
+      /** For the snapshot after it. */
+      readonly label?: string;
+      readonly undone?: readonly string[];
     }
   /** The work of the session goes onto a branch. */
   | ({ readonly operation: 'accept' } & BranchMove)

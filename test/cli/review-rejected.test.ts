@@ -206,7 +206,11 @@ test.each([
   const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
   const killed = run(process.execPath, [KILLABLE, 'review', 's1', ...words], { cwd, env });
   expect(killed.exitCode).toBe(null);
+  if (point !== 'restore: captured before' && !point.startsWith('review: '))
+    expect(agt(repository, 'review', 's1', '--now').stderr).toContain('agt did not finish restoring');
   agtOk(repository, 'doctor', '--fix');
+  if (/^(checkout|restore: compared)/.test(point))
+    expect(agtOk(repository, 'session', 'log', 's1', '-n', '1')).toMatch(/rejected: no$/);
   expect(states(session)).toContain('seen new');
   expect(read(session, 'f')).toContain('three\n');
   expect(agt(repository, 'review', 's1', ...words).exitCode).toBeLessThan(3);

@@ -16,7 +16,6 @@ const COMMANDS: Partial<Record<Operation, (record: SessionRecord) => string>> = 
   remove: ({ session_id: id }) => `agt session remove ${id}`,
   drop: () => 'agt gc',
   unaccept: ({ session_id: id }) => `agt session unaccept ${id}`,
-  sync: ({ session_id: id }) => `agt session sync ${id}`,
 };
 
 /** `checkRest`: whether agt can also check the refs and the sandbox of the session. */

@@ -187,7 +187,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
 async function beginWith(
   session: LockedSession,
   { commit: snapshot }: Snapshot,
-  { by, scope }: RestoreRequest,
+  { by, scope, label, undone }: RestoreRequest,
   later: LaterCommits | undefined,
 ): Promise<SessionRecord> {
   const tip = await findObject(session.git, tipRef(session.id));
@@ -201,6 +201,8 @@ async function beginWith(
     ...(tip === undefined ? {} : { tip }),
     ...(before === undefined ? {} : { unaccepted: before }),
     ...(later === undefined ? {} : { later }),
+    ...(label === undefined ? {} : { label }),
+    ...(undone === undefined ? {} : { undone }),
   } as const;
   return begin(session, intent);
 }
@@ -275,7 +277,7 @@ export async function finishRestore(session: Session): Promise<string> {
   const now = new Date();
   const snapshot = await snapshotIn(repository.git, await session.history(), intent.snapshot);
   const choose = async () => snapshot;
-  const request = { scope: intent.scope, by: intent.by, now, choose };
+  const request = { ...intent, now, choose };
   const { before, changed, mismatches } = await restoreSession(session, request);
   const paths = plural(changed.length, 'path');
   const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';
