@@ -128,6 +128,6 @@ test('a name that is not UTF-8, in a session and after it', () => {
   renameSync(Buffer.from(`${repository}/b\xff\n`, 'latin1'), join(repository, 'g'));
   git(repository, 'add', '-A');
   git(repository, 'commit', '-qm', 'rename it');
-  expect(agtOk(repository, 'why', 'g:1')).toContain(`by      somebody in ${id}\n`);
+  expect(agtOk(repository, 'why', 'g:1')).toContain(`by      you or an agent in ${id}\n`);
   expect(agtOk(repository, 'why', 'g:2')).toContain('prompt  add a line\n');
 });

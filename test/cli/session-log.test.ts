@@ -55,7 +55,7 @@ test('no change is left to a person where agt sees a folder for the first time',
   const other = makeRepository({ a: 'a\n' });
   write(join(other, 'b'), 'b\n');
   agentIn(other, 'claude-code', 'c-1').says('hello');
-  expect(agtOk(other, 'snapshot', 'list')).toMatch(/ prompt: hello \(claude, changes made before\)$/m);
+  expect(agtOk(other, 'snapshot', 'list')).toMatch(/ prompt: hello \(claude, changes not of this prompt\)$/m);
 });
 
 describe('agt session log', () => {

@@ -253,3 +253,16 @@ test('work before such a call is not by its agent, and a row without a prompt sa
   const turns = agtOk(repository, 'log', '--turns').trimEnd().split('\n');
   for (const row of turns.slice(1)) expect(row).toMatch(/ \(by session s1\)$/);
 });
+
+test('an undo by turns takes such a call back alone, and the turn before it with the next', () => {
+  const { repository, sandbox } = makeSession(FILES);
+  hook(repository, 'UserPromptSubmit', { prompt: 'Make g' });
+  shell(repository, 'echo g > g', 't0');
+  hook(repository, 'Stop');
+  shell(sandbox, `echo agent >"${repository}/x"`);
+  agtOk(repository, 'undo', '--turn');
+  expect(readFileSync(join(repository, 'x'), 'utf8')).toBe('x\n');
+  expect(existsSync(join(repository, 'g'))).toBe(true);
+  expect(agtOk(repository, 'undo', '--turn')).toContain('undone: turn "Make g"');
+  expect(existsSync(join(repository, 'g'))).toBe(false);
+});

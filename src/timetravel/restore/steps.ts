@@ -74,7 +74,10 @@ interface Step {
   readonly commits: string[];
   /** The first words of the newest prompt in it: a turn of the agent begins here. */
   prompt: string | undefined;
-  /** A person has restored a snapshot. Rejected hunks go with the turn that they were of. */
+  /**
+   * A person has restored a snapshot, or an agent has written here from another session. Rejected hunks go with the turn
+   * that they were of.
+   */
   readonly isRestore: boolean;
 }
 
@@ -124,7 +127,9 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
       steps.splice(isSameCall ? current : current + 1);
       undoneFrom = [];
       leapt = undefined;
-      const isRestore = snapshot.restoredBy === 'restore' && !snapshot.label?.startsWith(REJECTED);
+      const isStray = snapshot.bySession !== undefined && snapshot.bySession !== step?.first.bySession;
+      const isRestore =
+        isStray || (snapshot.restoredBy === 'restore' && !snapshot.label?.startsWith(REJECTED));
       const commits = [...(isSameCall ? (step?.commits ?? []) : []), snapshot.commit];
       current = steps.push({ snapshot, first: snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }

@@ -192,7 +192,7 @@ const asBytes = (text: string) => Buffer.from(text).toString('latin1');
 export function describeOrigin({ origin }: Pick<AuthoredLine, 'origin'>): string | undefined {
   if (origin === undefined || origin.author === 'other' || origin.author === 'restore') return undefined;
   const { agent, author, session, turn, tool } = origin;
-  const who = agent ?? (author === 'agent' ? 'agent' : 'somebody in');
+  const who = agent ?? (author === 'agent' ? 'agent' : 'you or an agent in');
   return [who, session, ...(turn === undefined ? [] : [`turn ${turn}`]), tool ?? ''].join(' ').trimEnd();
 }
 

@@ -150,7 +150,7 @@ function notesOf(
   const notBy = isFirst ? 'first snapshot' : `not by ${entry.agent}`;
   const isPrompt = promptIn({ label: entry.label ?? undefined }) !== undefined;
   const isEdited = isPrompt && entry.author === 'other' && changesIn(entry) > 0;
-  const beforePrompt = isEdited ? `, changes ${isFirst ? 'made before' : notBy}` : '';
+  const beforePrompt = isEdited ? `, changes ${isFirst ? 'not of this prompt' : notBy}` : '';
   return [
     entry.label ?? '',
     toolNote(entry),

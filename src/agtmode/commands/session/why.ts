@@ -56,11 +56,11 @@ export const why = defineCommand({
     // Undefined if its snapshots are gone.
     const step = origin && steps.find(({ snapshot }) => snapshot.commit.startsWith(origin.snapshot));
     const among = new Set(step?.among).size;
-    const oneOf = origin?.author === 'unknown' && among > 1 ? `one of ${among} agents` : 'somebody';
+    const oneOf = origin?.author === 'unknown' && among > 1 ? `one of ${among} agents` : 'you or an agent';
     context.out(
       linesOf([
         `${showPath(file)}:${number}: ${displayPath(line.content)}`,
-        `  by      ${describeOrigin(line)?.replace(/^somebody/, oneOf) ?? (isCommitted ? displayPath(details.get('author') ?? '') : NOBODY)}`,
+        `  by      ${describeOrigin(line)?.replace(/^you or an agent/, oneOf) ?? (isCommitted ? displayPath(details.get('author') ?? '') : NOBODY)}`,
         origin?.prompt !== undefined && `  prompt  ${showPath(origin.prompt)}`,
         origin?.call !== undefined && `  call    ${origin.tool ?? ''} ${origin.call}`.trimEnd(),
         origin !== undefined && `  step    ${shortOid(origin.snapshot)}, ${localTime(origin.time)}`,
