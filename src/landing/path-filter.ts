@@ -75,7 +75,7 @@ export async function leaveOut({ git, index }: Workbench, tree: string, left: re
 }
 
 /** The syntax of fast-glob, which reads patterns with this library. A directory stands for all that is in it. */
-async function matcher({ include, exclude }: Patterns): Promise<(path: string) => boolean> {
+export async function matcher({ include, exclude }: Patterns): Promise<(path: string) => boolean> {
   const { default: micromatch } = await import('micromatch');
   const options = { dot: true };
   const withContent = (patterns: readonly string[]) =>

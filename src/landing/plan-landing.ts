@@ -50,7 +50,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const { target, bench, request } = landable;
   const { git } = bench;
   if (request.commits.length > 0) return pickCommits(session, landable);
-  const content = await readSandbox(session, bench, request.committedOnly);
+  const content = await readSandbox(session, bench, request);
   const { unstorable, unreadable } = content;
   const { chooseTree } = request;
   await refuseUnstorable(record.session_id, unstorable, {

@@ -11,10 +11,13 @@ import { type Git, gitAnswer, gitFailed, gitText } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
-import { leaveOut } from './path-filter.ts';
+import type { AcceptRequest } from './accept-request.ts';
+import { leaveOut, matcher } from './path-filter.ts';
 import { refuseOperation } from './target.ts';
 import { usersOwn } from './users-side.ts';
 import type { Workbench } from './workbench.ts';
+
+type Wanted = Pick<AcceptRequest, 'committedOnly' | 'include' | 'exclude'>;
 
 export type SandboxContent = Awaited<ReturnType<typeof readSandbox>>;
 
@@ -44,13 +47,13 @@ export async function requireSettled(session: Session): Promise<string> {
   return commit;
 }
 
-export async function readSandbox(session: Session, bench: Workbench, committedOnly: boolean) {
+export async function readSandbox(session: Session, bench: Workbench, request: Partial<Wanted> = {}) {
   const head = await requireSettled(session);
   const git = session.sandboxGit;
   reportProgress('reading the sandbox');
   const { tree: whole, uncommitted, ...left } = await uncommittedWork(session, bench, head);
-  await refuseRepositories(git, whole, uncommitted, bench);
-  const tree = committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
+  if (!request.committedOnly) await refuseRepositories(git, whole, uncommitted, bench, request);
+  const tree = request.committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
   // `uncommitted` are changes, whether they are in the tree or not.
   return { head, tree, whole, uncommitted, ...left };
 }
@@ -78,7 +81,7 @@ async function treeOfFiles(git: Git, { dir, objects }: Workbench, leftOut: reado
     const added = await addAll(index, ['--all'], leftOut, files);
     if (added.exitCode === 0) return { tree: await writeTree(index), unstorable, unreadable };
     const empty = /^error: '(.*?)\/?' does not have a commit checked out$/m.exec(added.stderr)?.[1];
-    if (empty !== undefined) throw hasRepositories([empty]);
+    if (empty !== undefined) throw hasRepositories([empty], ', once it has a commit');
     const invalid = /^error: invalid path '(.*)'$/m.exec(added.stderr)?.[1]; // git names one at a time
     const closed = /^error: open\("(.*)"\): Permission denied$/m.exec(added.stderr)?.[1];
     const path = invalid ?? closed;
@@ -93,6 +96,7 @@ async function refuseRepositories(
   tree: string,
   changes: readonly DiffEntry[],
   { objects }: Workbench,
+  { include = [], exclude = [] }: Partial<Wanted>,
 ): Promise<void> {
   const added = changes.filter(
     ({ before, after }) => after?.mode === SUBMODULE && before?.mode !== SUBMODULE,
@@ -105,14 +109,15 @@ async function refuseRepositories(
     .map(({ path }) => displayPath(path))
     .filter((path) => !declared.has(path) && gitDirOf(join(git.cwd, path)) !== undefined);
   if (foreign.length === 0) return;
-  throw hasRepositories(foreign);
+  const landing = foreign.filter(await matcher({ include, exclude }));
+  if (landing.length > 0) throw hasRepositories(landing);
 }
 
-function hasRepositories(paths: readonly string[]): AgtError {
+function hasRepositories(paths: readonly string[], condition = ''): AgtError {
   return new AgtError(`the sandbox has a git repository inside: ${paths.join(', ')}`, {
     hints: [
       'move it away, or name it in .gitignore',
-      'or make it a submodule, once it has a commit: git submodule add',
+      `or make it a submodule${condition}: git submodule add`,
     ],
   });
 }

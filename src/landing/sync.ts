@@ -171,7 +171,7 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
   if (landed === undefined || !(await hasNoCommitsSince(git, landed, head))) return false;
   const isPart = record.landed?.in_part === true;
   return withWorkbench(session.repository, { ref, dryRun: dryRun || !isPart }, async (bench) => {
-    const { tree: content } = await readSandbox(session, bench, false);
+    const { tree: content } = await readSandbox(session, bench);
     const merged = await mergeWithBase(bench, { base: landed, ours: content, theirs: tip });
     if (merged.conflicts !== undefined) return false;
     refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));

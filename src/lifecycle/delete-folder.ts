@@ -138,8 +138,11 @@ export function refuseLoss(
   const lost = [...skipped, ...failed].filter(goes);
   if (lost.length === 0) return;
   const lines = lost.map(({ path, reason }) => `${path}: ${reason}`);
+  // A session that goes on lands them no more than one that ends.
+  const isInside = wayOut.endsWith('--keep') && lost.some(({ path }) => path.endsWith('/.git'));
+  const first = isInside ? 'name repositories inside in .gitignore, and ' : '';
   throw new AgtError(`cannot capture ${plural(lost.length, 'file')} of session "${session_id}"`, {
-    hints: [...someLines(lines), `move them away, or ${wayOut}`],
+    hints: [...someLines(lines), `move them away, or ${first}${wayOut}`],
   });
 }
 

@@ -32,7 +32,7 @@ export async function findRejected(session: Session, bench: Workbench, { head, t
   const readTree = (of: string) => readUnderOldNames(git, index, { seen, tree: of, rejected: all });
   const { hunks, ids: there, newNames, ...named } = await readTree(tree);
   if (!all.some(({ id }) => there.has(id))) return { tree, rejected: [] };
-  const content = whole ?? (await readSandbox(session, bench, false)).whole;
+  const content = whole ?? (await readSandbox(session, bench)).whole;
   const now = content === tree ? there : (await readTree(content)).ids;
   const standing = all.filter(({ id, state }) => there.has(id) && (state !== 'gone' || !now.has(id)));
   const ids = new Set(standing.map(({ id }) => id));

@@ -113,7 +113,7 @@ export function withReview<T>(
 
 /** The session as it would land. */
 async function readWork(session: Session, bench: Workbench, now: Date) {
-  const content = await readSandbox(session, bench, false);
+  const content = await readSandbox(session, bench);
   const hasFailed = (await session.history()).some(({ call }) => call?.outcome === 'failed');
   const newer = hasFailed ? await changedSince(session, now) : new Set<string>();
   const { tree, leftOut: failed } = await withoutFailedCalls(session, bench, content, newer);

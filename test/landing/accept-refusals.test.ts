@@ -186,7 +186,17 @@ describe('the state of the repository', () => {
         /^error: cannot capture 1 file of session "s1"\nhint: sandbox\/nested\/.git: belongs to a nested repository/,
       );
     }
-    refused(/the sandbox has a git repository inside: nested/, 1, '--keep');
+    const ways = /inside: nested\n.*in \.gitignore\nhint: or make it a submodule: git submodule add\n$/;
+    refused(ways, 1, '--keep');
+    for (const without of ['--exclude=nested', '--include=new'])
+      expect(agtOk(repository, 'accept', 's1', '--keep', without, '-n')).not.toContain('A nested');
+    refused(/nothing to accept/, 1, '--keep', '--committed-only');
+    expect(agt(repository, 'accept', 's1', '-n').stderr).toMatch(
+      /or name repositories inside in \.gitignore, and let /,
+    );
+    write(join(sandbox, '.gitignore'), '*.log\nnested\n');
+    agtOk(repository, 'accept', 's1', '--keep', '-n');
+    git(sandbox, 'checkout', '-q', '.gitignore');
     rmSync(nested, { recursive: true });
     rmSync(join(sandbox, 'new'), { recursive: true });
     git(sandbox, 'checkout', '-q', 'a');
