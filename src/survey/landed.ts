@@ -18,6 +18,8 @@ export interface Fate {
   readonly nowAs: string | undefined;
   /** The commit that has taken it back. */
   readonly revertedBy: string | undefined;
+  /** The name that `git branch -m` has given to the branch. */
+  readonly renamedTo?: string | undefined;
 }
 
 export const STANDS: Fate = { isLost: false, isElsewhere: false, nowAs: undefined, revertedBy: undefined };
@@ -51,17 +53,22 @@ export function findFates(
   if (landings.length === 0) return fates;
   const commits = new Set(landings.map(({ commit }) => commit));
   const branches = Map.groupBy(landings, ({ onto }) => onto);
+  const names = [...branches.keys()];
+  const renamed = new Map(
+    names.map((onto) => [onto, refs.commits.has(onto) ? undefined : nameNow(git, onto)]),
+  );
   // A clone may have the branch only as that of a remote.
   const tipsOf = (onto: string) =>
-    [refs.commits.get(onto)?.commit ?? refs.matching(remoteBranches(onto))].flat();
-  const missing = notIn(git, commits, new Set([...branches.keys()].flatMap(tipsOf)));
+    [refs.commits.get(onto)?.commit ?? renamed.get(onto) ?? refs.matching(remoteBranches(onto))].flat();
+  const missing = notIn(git, commits, new Set(names.flatMap(tipsOf)));
   for (const [onto, all] of branches) {
     const [tip] = tipsOf(onto);
+    const stands = { ...STANDS, renamedTo: renamed.get(onto) };
     const open = all
       .filter(({ commit }) => missing.has(commit))
       .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
     const forms = tip === undefined ? new Map<string, string>() : findForms(git, tip, open, commits);
-    // Without the branch, such as after `git branch -m`, another one of people may have them.
+    // Without the branch, another one of people may have them.
     const words = branchNamespaces(prefixes).map((namespace) => `--exclude=${namespace}*`);
     const others = tip === undefined ? ['--not', ...words, '--glob=refs/heads/*', '--not'] : undefined;
     const onOthers = others && reached(git, new Set(open.map(({ commit }) => commit)), [], others);
@@ -70,7 +77,7 @@ export function findFates(
     const never = neverHad(git, onto, came);
     for (const { commit } of gone) {
       const isElsewhere = never.has(commit);
-      fates.set(commit, { ...STANDS, isLost: !isElsewhere, isElsewhere });
+      fates.set(commit, { ...stands, isLost: !isElsewhere, isElsewhere });
     }
     const there = all.filter(({ commit }) => !fates.has(commit)).map(({ commit }) => commit);
     if (tip === undefined || there.length === 0) continue;
@@ -79,11 +86,18 @@ export function findFates(
     const revertOf = findReverts(git, tip, [...there, ...there.map(current)]);
     const revertedBy = (commit: string) => revertOf(current(commit)) ?? revertOf(commit);
     for (const commit of there) {
-      const fate = { ...STANDS, nowAs: forms.get(commit), revertedBy: revertedBy(commit) };
-      if ((fate.nowAs ?? fate.revertedBy) !== undefined) fates.set(commit, fate);
+      const fate = { ...stands, nowAs: forms.get(commit), revertedBy: revertedBy(commit) };
+      if ((fate.nowAs ?? fate.revertedBy ?? fate.renamedTo) !== undefined) fates.set(commit, fate);
     }
   }
   return fates;
+}
+
+/** The branch that `git branch -m` has made of one that is gone: its reflog says so. */
+function nameNow(git: Git, branch: string): string | undefined {
+  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%gD', '--branches'];
+  const log = askGitSync(git, [...words, `--grep-reflog=^Branch: renamed ${branch} to `, '--'])?.toString();
+  return /^(.+)@\{/.exec(log ?? '')?.[1];
 }
 
 /** The commit of the branch that has taken the acceptance back. */

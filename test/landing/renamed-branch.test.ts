@@ -67,7 +67,21 @@ test('a commit that a renamed branch has is not lost', () => {
   const outcome = () => JSON.parse(agtOk(repository, 'activity', '--json'))[0];
   expect(outcome()).toMatchObject({ outcome: 'accepted', lost: false });
   git(repository, 'reset', '-q', '--hard', 'HEAD~1');
-  expect(outcome()).toMatchObject({ outcome: 'accepted', lost: true });
+  expect(outcome()).toMatchObject({ outcome: 'accepted', lost: true, onto: 'trunk' });
+});
+
+test('a branch that was renamed and then rebased has the work in its new form', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'accept', 's1');
+  git(repository, 'branch', '-m', 'main', 'trunk');
+  git(repository, 'switch', '-qc', 'side', 'HEAD~1');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'of the user');
+  git(repository, 'rebase', '-q', '--allow-empty', 'side', 'trunk');
+  git(repository, 'branch', '-m', 'trunk', 'stable');
+  const now = git(repository, 'rev-parse', '--short=10', 'stable');
+  for (const listed of [['list', '-a'], ['activity']])
+    expect(agtOk(repository, ...listed)).toMatch(new RegExp(`as \\w+, now ${now} on stable$`, 'm'));
 });
 
 test('accepted, and then asked for another branch: a refusal, not a word of success', () => {

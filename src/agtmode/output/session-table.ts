@@ -161,13 +161,13 @@ function mergeWords(view: SessionStatus): string[] {
 /** `9b6a52d7ab on main` */
 export function landingPlace(
   { commit, onto }: Pick<Landed, 'commit' | 'onto'>,
-  { isLost, isElsewhere, nowAs, revertedBy }: Fate,
+  { isLost, isElsewhere, nowAs, revertedBy, renamedTo = onto }: Fate,
 ): string {
   const reverted = revertedBy === undefined ? '' : `, reverted by ${shortOid(revertedBy)}`;
   const now = nowAs === undefined ? '' : `, now ${shortOid(nowAs)}`;
   const stands = isLost ? '; that commit is no longer' : now;
   const [before, after] = isElsewhere ? [', not', ' here'] : [stands, reverted];
-  return `${shortOid(commit)}${before} on ${shortBranch(onto)}${after}`;
+  return `${shortOid(commit)}${before} on ${shortBranch(renamedTo)}${after}`;
 }
 
 /** `3h ago as 9b6a52d7ab on main`: when, and by which commit. */

@@ -192,7 +192,7 @@ function outcomeEntry(source: Source, one: Outcome) {
     ...placeEntry(source, one),
     ...{
       outcome,
-      onto: landed === undefined ? null : shortBranch(landed.onto),
+      onto: landed === undefined ? null : shortBranch(fate.renamedTo ?? landed.onto),
       lost: fate.isLost,
       elsewhere: fate.isElsewhere,
       pulled: false,
