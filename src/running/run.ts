@@ -92,9 +92,11 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
 
   /** One after the other. */
   const enqueue = (action: () => Promise<unknown>) => {
-    work = work.then(action).catch((error: unknown) => {
-      problem = error;
-    });
+    work = work
+      .then(() => action())
+      .catch((error: unknown) => {
+        problem = error;
+      });
   };
 
   const own = async () => {
@@ -102,12 +104,13 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
       await takeOwnership({ repository, id }, owner, { waitMs: LONGEST_WAIT_MS, isAgent });
   };
 
-  const capture = async () => {
+  const capture = async (agentGoesOn = false) => {
     const present = readRecord(repository, id);
     if (present === undefined || !isCapturedByItself(present)) return; // accepted, rejected or removed meanwhile
     attempt(() => copyTranscriptInto(repository, present)); // without it, the files count
     const session = new Session(repository, present);
-    const once = () => autocommit(session, { now: now(), agent: name, waitMs: LONGEST_WAIT_MS });
+    const options = { agent: name, agentGoesOn, waitMs: LONGEST_WAIT_MS };
+    const once = () => autocommit(session, { now: now(), ...options });
     // Ctrl-C of a terminal reaches agt's git too.
     await once().catch((error: unknown) => {
       if (isAgtError(error) && error.signal !== undefined) return once();
@@ -127,6 +130,7 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
   };
 
   enqueue(own);
+  if (owner !== undefined && record.failure !== undefined) enqueue(() => capture(true));
   const timer = everyMs === undefined ? undefined : setInterval(captureAgain, everyMs);
 
   const finishCaptures = async () => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 
 const KILLED = ['--', 'sh', '-c', 'echo work > work; kill -9 $$'];
 
@@ -25,6 +25,11 @@ test('an agent that is killed: its session is failed at once, with all of its wo
   // A shell around the agent ends as the agent did.
   const inShell = agt(repository, 'run', 's1', '--', 'sh', '-c', 'sh -c "kill -9 \\$\\$"; exit $?');
   expect(inShell).toMatchObject({ exitCode: 137, stderr: expect.stringContaining('s1: failed') });
+  agt(repository, 'run', 's1', '--', join(sandbox, 'no-such-program'));
+  expect(shown(repository, 's1').state).toBe('failed');
+  const untilActive = `until ${AGT} session show --json | grep '"state": "active"'; do sleep 0.1; done`;
+  agtOk(repository, 'run', 's1', '--', 'timeout', '60', 'sh', '-c', untilActive);
+  expect(shown(repository, 's1')).toMatchObject({ state: 'active', state_reason: null });
   // A signal that a person sends is no failure.
   agtOk(repository, 'config', 'set', 'agt.autoRevert', 'always');
   expect(agt(repository, 'run', 's1', '--', 'sh', '-c', 'exit 143').stderr).toBe('');
