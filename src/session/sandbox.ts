@@ -39,8 +39,7 @@ export async function sandboxHead(session: Session): Promise<SandboxHead> {
 
 /** As `git status` lists them; ignored files are not among them. */
 export async function uncommittedFiles({ sandboxGit }: Session): Promise<readonly StatusEntry[]> {
-  return parseStatus(await gitBytes(sandboxGit, [...STATUS, '--untracked-files=normal', '--renames']))
-    .entries;
+  return parseStatus(await gitBytes(sandboxGit, [...STATUS, '--untracked-files=all', '--renames'])).entries;
 }
 
 /** Paths of submodules with uncommitted changes, which a commit outside of them does not have. */

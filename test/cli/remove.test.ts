@@ -100,8 +100,10 @@ describe('agt session remove', () => {
     ],
     [
       'files',
-      () => write(join(sandbox, 'x'), 'x\n'),
-      /has 1 uncommitted file; --delete-branch would lose this work/,
+      () => {
+        for (const path of ['x', 'd/x', 'd/y']) write(join(sandbox, path), 'x\n');
+      },
+      /has 3 uncommitted files; --delete-branch would lose this work/,
     ],
     [
       'a commit on the work branch while HEAD is elsewhere',
