@@ -1,13 +1,15 @@
 /** Whether the last snapshot of a session has work that no commit has. Ignored files are none: they never land. */
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
-import { findObjects } from '../git/objects/object-reader.ts';
+import { SUBMODULE } from '../git/modes.ts';
+import { findObjects, readObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, entryOf, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
-import { gitBytes, inDirectory } from '../git/run/git.ts';
+import { type Git, gitBytes, inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { ignoredPaths } from '../session/sandbox.ts';
 import { emptyTree } from '../snapshot/tree.ts';
+import { decodePath } from '../snapshot/tree-names.ts';
 import type { Head } from './refs.ts';
 import type { SandboxFacts } from './sandbox-facts.ts';
 
@@ -45,7 +47,8 @@ export async function findOnlyInSnapshots<T extends Asked>(
   return new Map(
     gone.flatMap((one, i) => {
       const [files, ...others] = pairs[i]?.map((pair) => differ.get(pair)) ?? [];
-      return files === undefined || others.includes(undefined) ? [] : [[one, files]];
+      if (files === undefined || others.includes(undefined)) return [];
+      return [[one, files.map(({ path, sides }) => entryOfSnapshot(path, ...sides))]];
     }),
   );
 }
@@ -56,7 +59,7 @@ const HEADER = /(^|\0)([0-9a-f]{40,64} [0-9a-f]{40,64})\n/g;
 
 /** By pair of trees: files that git does not ignore. Level by level, so that git lists no ignored directory. */
 async function differing({ git, commonDir }: Repository, pairs: readonly string[], empty: string) {
-  const found = new Map<string, StatusEntry[]>();
+  const files: { root: string; path: string; sides: Sides }[] = [];
   const isBare = git.cwd === commonDir;
   const worktrees = isBare && pairs.length > 0 ? await listWorktrees(git) : [];
   const worktree = worktrees.find(({ bare, prunable }) => !bare && prunable === undefined)?.path;
@@ -64,13 +67,16 @@ async function differing({ git, commonDir }: Repository, pairs: readonly string[
   while (open.length > 0) {
     const input = [...new Set(open.map(({ pair }) => `${pair}\n`))].join('');
     const output = (await gitBytes(withoutIndex(git), DIFF, { input })).toString('latin1');
-    const entries = parseRawDiff(output.replace(HEADER, '$1$2\0'), (path) => path);
+    const entries = parseRawDiff(output.replace(HEADER, '$1$2\0'), decodePath);
     const below = open.flatMap(({ root, pair, path: above }) =>
-      (entries.get(pair) ?? []).map(({ path, before, after }) => {
+      (entries.get(pair) ?? []).flatMap(({ path, before, after }) => {
+        // The files of a submodule are in the snapshot, and none if it has not been cloned.
+        if (before?.mode === SUBMODULE && (after?.mode ?? TREE) === TREE) return [];
+        if (entryOf(before) === entryOf(after)) return []; // under the name that snapshots have for it
         const isTree = [before, after].every((one: DiffEntry['before']) => (one?.mode ?? TREE) === TREE);
         const next = `${before?.oid ?? empty} ${after?.oid ?? empty}`;
         const file = isTree ? undefined : ([before, after] as const);
-        return { root, pair: next, path: `${above}${path}${isTree ? '/' : ''}`, file };
+        return [{ root, pair: next, path: `${above}${path}${isTree ? '/' : ''}`, file }];
       }),
     );
     const ignored = await ignoredPaths(
@@ -78,15 +84,39 @@ async function differing({ git, commonDir }: Repository, pairs: readonly string[
       below.map(({ path }) => path),
     );
     const rest = below.filter(({ path }) => !ignored.has(path));
-    for (const { root, path, file } of rest) {
-      if (file === undefined) continue;
-      if (!found.has(root)) found.set(root, []);
-      found.get(root)?.push(entryOfSnapshot(path, ...file));
-    }
+    files.push(...rest.flatMap(({ root, path, file }) => (file ? [{ root, path, sides: file }] : [])));
     open = rest.filter(({ file }) => file === undefined);
   }
-  return found;
+  const isConverted = await findConverted(
+    git,
+    files.map(({ sides }) => sides),
+  );
+  const changed = files.filter(({ sides }) => !isConverted(sides));
+  return Map.groupBy(changed, ({ root }) => root);
 }
+
+type Sides = readonly [before: DiffEntry['before'], after: DiffEntry['after']];
+
+/** Files that differ in the ends of their lines alone, which git converts on the way to disk. */
+async function findConverted(git: Git, files: readonly Sides[]): Promise<(sides: Sides) => boolean> {
+  const both = files.filter(([before, after]) => before && after && before.mode === after.mode);
+  const names = both.flatMap((sides) => sides.flatMap((one) => one?.oid ?? []));
+  const sizes = (await findObjects(git, names)).map((object) => object?.size ?? 0);
+  const grown = both.filter((_, i) => {
+    const [from = 0, to = 0] = sizes.slice(2 * i);
+    return from < to && to <= 2 * from && to <= LARGEST_READ;
+  });
+  const read = await readObjects(
+    git,
+    grown.flatMap((sides) => sides.flatMap((one) => one?.oid ?? [])),
+  );
+  const texts = read.map((object) => object?.content.toString('latin1'));
+  const same = grown.filter((_, i) => texts[2 * i + 1]?.replaceAll('\r\n', '\n') === texts[2 * i]);
+  const found = new Set(same);
+  return (sides) => found.has(sides);
+}
+
+const LARGEST_READ = 1024 * 1024;
 
 /** As `git status` would tell it, with the object in place of a file on disk. */
 function entryOfSnapshot(path: string, before: DiffEntry['before'], after: DiffEntry['after']): StatusEntry {
