@@ -114,8 +114,9 @@ async function advise({ words, paths, flags }: Given, isUndo: boolean, context: 
     others.length === 1 && (await session.find(spec, context.now(), history).catch(() => undefined));
   const snapshot = named ? spec : await newestOther(session, history, meant.map(placeOf), context.now());
   const path = meant.map(shellQuote).join(' ');
+  const all = meant.length > 1 ? 'all of these; give one alone: ' : '';
   if (snapshot === undefined)
-    return { hints: [`no earlier snapshot has another version of ${path}`, list], isPath: true };
+    return { hints: [`no earlier snapshot has another version of ${all}${path}`, list], isPath: true };
   return { hints: [`to bring a path back: ${restore} ${shown(snapshot)} -- ${path}`, list], isPath: true };
 }
 

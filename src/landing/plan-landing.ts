@@ -152,7 +152,10 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const landing = new Set(changes.map(({ path }) => path));
   const isTakenBack = !request.committedOnly && content.uncommitted.some(({ path }) => !landing.has(path));
   const isSome = isPart || isTakenBack || rejected > 0 || changes.length < added.length;
-  const way = { tip, head: content.head, landed, commits, changes, isSome };
+  // The branch may have renamed a file that the session changed.
+  const isRenamed = changes.some(({ path }) => !added.some((one) => one.path === path));
+  const touched = isRenamed ? [...changes, ...added.filter(({ path }) => !landing.has(path))] : changes;
+  const way = { tip, head: content.head, landed, commits, changes: touched, isSome };
   const others = await othersCommits(git, record, commits, tip);
   const ofOthers = new Set(others.map(({ commit }) => commit));
   const messages = (await commitsToTell(git, record, way)).filter((commit) => !ofOthers.has(commit));

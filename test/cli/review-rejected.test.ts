@@ -65,7 +65,7 @@ test('rejected first, and taken back at once later: all that stand, but not what
   expect(report).toMatchObject({ hunks: [{ path: 'f' }, { path: 'new' }], taken_back: expect.any(String) });
   expect(read(session, 'f')).toBe(edited({ 3: 'three', 30: 'thirty' }));
   expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
-  expect(review(session, '--now')).toBe('s1: no rejected hunk to undo');
+  expect(review(session, '--now')).toBe('s1: no rejected hunk to undo; those with --tell stay');
 });
 
 test('each way says what becomes of the hunks; those that stand are named when nothing is new', () => {

@@ -45,7 +45,9 @@ test('after further changes agt says to commit them, and then it merges from the
   const { exitCode, stderr } = accept(repository);
   expect([exitCode, stderr]).toEqual([
     1,
-    expect.stringMatching(/hint: commit all of them first, staged or not: agt merges both from .* began with\n$/),
+    expect.stringMatching(
+      /hint: commit all of them first, staged or not: agt merges both from .* began with\n$/,
+    ),
   ]);
   git(repository, 'add', '.');
   git(repository, 'commit', '-qm', 'Mine');

@@ -136,3 +136,19 @@ test('nor of what had landed in part, and came back with a merge of the branch',
   agtOk(repository, 'accept', 's1');
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('only b');
 });
+
+test('the message names a commit that changed a file which the branch has renamed', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', b: '1\n2\n3\n4\n5\n6\n' });
+  write(join(sandbox, 'c'), 'c\n');
+  git(sandbox, 'add', 'c');
+  git(sandbox, 'commit', '-qm', 'before');
+  agtOk(repository, 'accept', 's1', '--keep');
+  for (const name of ['a', 'b']) {
+    appendFileSync(join(sandbox, name), 'more\n');
+    git(sandbox, 'commit', '-qam', `in ${name}`);
+  }
+  git(repository, 'mv', 'b', 'z');
+  git(repository, 'commit', '-qm', 'renamed');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('in a; in b');
+});

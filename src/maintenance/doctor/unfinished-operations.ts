@@ -13,7 +13,8 @@ import { FIX, type Finding, type Finishers } from './finding.ts';
 
 /** The command that a person would run instead of `agt doctor --fix`. */
 const COMMANDS: Partial<Record<Operation, (record: SessionRecord) => string>> = {
-  remove: ({ session_id: id }) => `agt session remove ${id}`,
+  remove: ({ session_id: id, intent }) =>
+    `agt session ${intent?.operation === 'remove' && intent.outcome === 'rejected' ? 'reject' : 'remove'} ${id}`,
   drop: () => 'agt gc',
   unaccept: ({ session_id: id }) => `agt session unaccept ${id}`,
 };

@@ -36,7 +36,7 @@ const OPTIONS = {
   new: option.many('take back marks and rejections of these files, or with :<line> the one at that line'),
   message: option.value('why you reject them', 'm'),
   now: option.flag(
-    'undo what --reject names at once, not when the agent ends its turn; alone: all that stands rejected',
+    'undo what --reject names at once, not when the agent ends its turn; alone: all that stands rejected without --tell',
   ),
   tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
   reset: option.flag('forget all marks'),
@@ -210,7 +210,7 @@ async function reportTakenBack(
     },
     text:
       going.length === 0
-        ? `${session.id}: no rejected hunk to undo\n`
+        ? `${session.id}: no rejected hunk to undo; those with --tell stay\n`
         : `${session.id}: ${done} ${plural(changes.length, 'rejected hunk')} in the sandbox: ${files}\n`,
   };
 }
