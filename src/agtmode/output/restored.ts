@@ -113,6 +113,7 @@ export function reportPreview(
       `${shownId(record)}: ${isNothing ? nothingToRestore(snapshot.commit) : would}`,
       moved !== '' && moved,
     ]),
+    notes: noteOf(AS_COMMITTED, preview.committed),
     warnings: warningOfOthers(session, theirs) + lines(staying.map((line) => `warning: ${line}`)),
   };
 }
@@ -130,12 +131,15 @@ export async function leftOutAndGone({ git, folder }: Session, { record, snapsho
   const { manifest } = await readSnapshotMetadata(git, snapshot.commit);
   return leftOutPaths(manifest)
     .filter((path) => !existsSync(join(folder, path)))
-    .map((path) => showPath(shownPath(record, path)));
+    .map((path) => shownPath(record, path));
 }
 
-export function notBackNote(gone: readonly string[]): string {
-  return `note: not back, because snapshots leave it out: ${listSome(gone, FEW)}\n`;
+/** Why paths are not as in the snapshot, although the restore is verified. */
+export function noteOf(reason: string, paths: readonly string[]): string {
+  return paths.length === 0 ? '' : `note: ${reason}: ${listSome(paths.map(showPath), FEW)}\n`;
 }
+
+export const AS_COMMITTED = 'as committed since, not as in that snapshot';
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. Without `now`, those that would be. */
 export function describePosition(

@@ -4,9 +4,11 @@
  */
 import { listConverted } from '../../autocommit/stat-cache/converted.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { capturedRefs, type Refs } from '../../folders/git-state/read-state.ts';
 import { type OthersMoves, resolveRef } from '../../folders/git-state/ref-plan.ts';
+import { shownPath } from '../../folders/store.ts';
 import { SUBMODULE } from '../../git/modes.ts';
 import { storeObjects } from '../../git/objects/commits.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
@@ -240,6 +242,12 @@ export async function withCommittedFiles(
   const { commit } = await snapshotWith(scratch.git, scratch, snapshot, files);
   const emptyDirectories = wanted.emptyDirectories.filter((path) => !full.has(path));
   return { ...wanted, commit, modes: { ...wanted.modes, others }, emptyDirectories };
+}
+
+/** Those that make `content` differ from the snapshot that it was made of, as shown to people. */
+export async function committedSince({ git, record }: Session, { commit }: Snapshot, content: string) {
+  const changes = content === commit ? [] : await diffSnapshots(git, commit, content);
+  return changes.map(({ path }) => shownPath(record, displayPath(path)));
 }
 
 /** Committed files stay, except at a restore. */

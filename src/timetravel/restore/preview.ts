@@ -8,7 +8,7 @@ import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { readAmbiguousFolders, shownPath } from '../session-paths.ts';
-import { contentToRestore } from './committed-files.ts';
+import { committedSince, contentToRestore } from './committed-files.ts';
 import { differsInIndex } from './differences.ts';
 import { previewHead } from './git-dir-of-session.ts';
 import { keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
@@ -41,6 +41,8 @@ export interface Preview {
   readonly moves: readonly RefMove[];
   /** Why some do not. */
   readonly staying: readonly string[];
+  /** Files that stay as somebody has committed them since. */
+  readonly committed: readonly string[];
   /** Of an undo or a redo. */
   readonly position?: Position;
   /** For an undo: what no agent has done. */
@@ -100,6 +102,7 @@ async function preview(
     isBack: captured === undefined,
     later: later && describeLater(record, later),
     moves,
+    committed: await committedSince(session, snapshot, wanted.commit),
     staying: [...staying, ...ignoredStay(kept.map((path) => shownPath(path, ambiguous)))],
     others: { ...others, paths: new Map([...others.paths].map(([path, commit]) => [path, known(commit)])) },
   };

@@ -14,6 +14,7 @@ import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { promptIn } from '../../../snapshot/format.ts';
+import { committedSince } from '../../../timetravel/restore/committed-files.ts';
 import { differsInIndex } from '../../../timetravel/restore/differences.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
 import { type Position, readPosition } from '../../../timetravel/restore/position.ts';
@@ -29,6 +30,7 @@ import type { Context } from '../../context.ts';
 import { lines, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import {
+  AS_COMMITTED,
   changesJson,
   countRestored,
   describeMismatches,
@@ -36,7 +38,7 @@ import {
   leftOutAndGone,
   MOST_LISTED,
   NOTHING_RESTORED,
-  notBackNote,
+  noteOf,
   nothingToRestore,
   positionJson,
   refsJson,
@@ -182,7 +184,8 @@ export async function runRestore(
     isIndexAlone,
   });
   const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
-  return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
+  const committed = noteOf(AS_COMMITTED, await committedSince(session, snapshot, content));
+  return { ...report, notes: committed + noteOf('not back, because snapshots leave it out', gone) };
 }
 
 interface Told {
