@@ -5,9 +5,10 @@ import { usageError } from '../errors.ts';
 import { recordFile } from '../layout.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { commandToCompare, commandToList } from '../session/advised-commands.ts';
-import { idProblem } from '../session/id.ts';
+import { idProblem, type SessionId } from '../session/id.ts';
 import { isOnRemote } from '../session/known-shares.ts';
-import { sessionIds } from '../session/record.ts';
+import { readRecord, sessionIds } from '../session/record.ts';
+import { isEnded } from '../session/state.ts';
 import { similar } from '../similar.ts';
 import { isRemote } from '../travel/remote.ts';
 import { commandName, isHelp, type OptionTable } from './command-line/command.ts';
@@ -73,8 +74,11 @@ function optionsOf(command: string): OptionTable {
 }
 
 /** Commands of git that people try on a session, and what does it. */
-const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]) => string>> = {
-  diff: (id, words) => ['agt session diff', id, '--base', ...optionsIn('session diff', words)].join(' '),
+const ON_SESSIONS: Readonly<
+  Record<string, (id: string, words: readonly string[], ended: boolean) => string>
+> = {
+  diff: (id, words, ended) =>
+    ['agt session diff', id, ...(ended ? [] : ['--base']), ...optionsIn('session diff', words)].join(' '),
   log: (id, words) => ['agt session log', id, ...optionsIn('session log', words)].join(' '),
   show: (id, words) => {
     const file = words.find((word) => word.startsWith(`${id}:`))?.slice(id.length + 1);
@@ -153,11 +157,15 @@ export async function adviceOnSession([command = '', ...others]: readonly string
   const isSession = (name: string) =>
     existsSync(recordFile(repository.agtDir, name)) ||
     (command === 'pull' && isOnRemote(repository.agtDir, name));
+  const advised = (id: string) => {
+    const record = readRecord(repository, id as SessionId);
+    return advice(id, words, record !== undefined && isEnded(record));
+  };
   const [session, other] = names.filter(isSession);
   if (command === 'diff' && session && other)
     return `"${session}" and "${other}" are sessions: agt diff ${session} --with ${other}`;
   if (session !== undefined) {
-    const said = `"${session}" is a session: ${advice(session, words)}`;
+    const said = `"${session}" is a session: ${advised(session)}`;
     const isRemoteToGit = ['push', 'pull'].includes(command) && firstWord(words) === session;
     if (!isRemoteToGit || existsSync(resolve(context.cwd, session))) return said;
     if (await isRemote(repository.git, session)) return said;
@@ -172,5 +180,5 @@ export async function adviceOnSession([command = '', ...others]: readonly string
     return `${REFLOG}${moment} here; for snapshots of "${here.id}": ${shows}`;
   }
   const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];
-  return meant && `did you mean the session "${meant}": ${advice(meant, words)}`;
+  return meant && `did you mean the session "${meant}": ${advised(meant)}`;
 }

@@ -63,8 +63,7 @@ test.each([
 
 test('agt history is no error of git, and --hlep neither', () => {
   const { repository } = makeSession();
-  const ofHistory = agt(repository, 'history').stderr;
-  expect(ofHistory).toMatch(/did you mean: agt session log\?|git history/);
+  expect(agt(repository, 'history').stderr).toMatch(/did you mean: agt session log\?|git history/);
   expect(agt(repository, '--hlep').stderr).toBe(
     'error: unknown option "--hlep"\nhint: did you mean: agt --help?\n',
   );
@@ -102,6 +101,8 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
     expect(agt(repository, 'diff', ...two, '--stat').stderr).toMatch(
       /\nhint: "s1" and "s2" are sessions: agt diff s1 --with s2\n$/,
     );
+  agtOk(repository, 'reject', 's2');
+  expect(agt(repository, 'diff', 's2', '--stat').stderr).toMatch(/: agt session diff s2 --stat\n$/);
   const [file] = git(repository, 'ls-files').split('\n');
   expect(agt(repository, 'why', `${file}:some text`).stderr).toBe(
     `error: "${file}:some text" names no line\n` +
