@@ -262,7 +262,7 @@ const ABBREVIATED = 12;
 /** `ref` is the branch here. */
 async function push({ repository, id }: Session, { remote, branch }: Exported, ref: string, dryRun: boolean) {
   if (!dryRun) await hideAgentRefs(repository);
-  const options = dryRun ? ['--dry-run'] : ['--set-upstream'];
+  const options = dryRun ? ['--dry-run', '--quiet'] : ['--set-upstream'];
   const args = ['push', ...options, '--', remote, `${ref}:refs/heads/${branch}`];
   // On standard output git only says which branch it tracks now; that of agt is the result.
   const git = withUsersPrograms(repository.git);
