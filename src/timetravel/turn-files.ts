@@ -39,7 +39,7 @@ export async function turnLeft(session: Session, { steps, turns }: AuthoredHisto
 }
 
 /** An undo of paths or of a step has left the rest. Lines in a conflict stay, as somebody has decided. */
-async function isLeft(session: Session, tip: Snapshot, turn: TurnSteps, undone: ReadonlySet<string>) {
+async function isLeft(session: Session, tip: Snapshot, turn: TurnSteps, undone: Undone = new Set()) {
   const spans = spansOf(turn).toReversed();
   const isUndone = areIn(spans, undone);
   const onConflict = isUndone ? 'ours' : 'refuse';
@@ -48,7 +48,9 @@ async function isLeft(session: Session, tip: Snapshot, turn: TurnSteps, undone: 
   return wanted !== undefined || (!isUndone && conflicts.length > 0);
 }
 
-function areIn(spans: readonly Snapshot[], undone: ReadonlySet<string>): boolean {
+type Undone = Pick<ReadonlySet<string>, 'has'>;
+
+function areIn(spans: readonly Snapshot[], undone: Undone): boolean {
   return spans.every(({ previous }) => undone.has(previous ?? ''));
 }
 
@@ -62,13 +64,17 @@ export async function undoneTurns(
   const found = new Set<TurnSteps>();
   for (const turn of begun.filter((one) => one.steps.length > 0)) {
     const isBack = turn.steps.every(({ commit }) => !standing.has(commit));
-    const isMarked = !isBack && tip !== undefined && areIn(spansOf(turn), undone);
-    if (isBack || (isMarked && !(await isLeft(session, tip, turn, undone)))) found.add(turn);
+    const undo = areIn(spansOf(turn), undone) ? undone.get(turn.steps[0]?.previous ?? '') : undefined;
+    const isGone = async (at = tip, but?: Undone) =>
+      at !== undefined && !(await isLeft(session, at, turn, but));
+    // What is in a conflict now is of the turn if it was in one after the undo.
+    if (isBack || (undo && (await isGone(tip, undone)) && ((await isGone()) || (await isGone(undo)))))
+      found.add(turn);
   }
   return found;
 }
 
-/** `standing`: the snapshots that the content of now comes from. `undone`: those before steps that an undo by merge took. */
+/** `standing`: the snapshots that the content of now comes from. `undone`: those before the steps that an undo by merge took. */
 async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
   const isOfHere = ({ restoredBy, restored = '' }: Snapshot) =>
@@ -86,12 +92,13 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   };
   const line = [...lineOf(steps.at(-1)?.snapshot.commit)];
   const standing = new Set(line.map(({ commit }) => commit));
-  const undone = new Set(line.filter(isUndoOfWhole).flatMap((one) => one.undone));
+  const undos = line.filter(isUndoOfWhole).toReversed();
+  const undone = new Map(undos.flatMap((one) => one.undone.map((previous) => [previous, one] as const)));
   // The undo of a redo takes back all that this had brought.
   for (const one of [...known.values()].filter(isMove))
     if (undone.has(one.previous ?? ''))
       for (const { previous = '' } of lineOf(one.commit).difference(lineOf(one.previous)))
-        undone.add(previous);
+        undone.set(previous, one);
   return { standing, undone };
 }
 

@@ -283,3 +283,18 @@ test('undo by turns has as many as the log of turns, and the restores between th
   expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(' 9 turns: "s1" has only 4 to go to\n');
   agtOk(sandbox, 'undo', '--turns', '4');
 });
+
+test('a turn is not undone while a conflict keeps a part of it', () => {
+  const { sandbox } = makeSession({ a: 'a\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('two files');
+  agent.begins('1');
+  for (const name of ['a', 'new']) write(join(sandbox, name), 'of turn 1\n');
+  agent.ends('1');
+  write(join(sandbox, 'new'), 'of turn 1\nof a person\n');
+  agtOk(sandbox, 'undo', '--turn', '1', '--keep-ours');
+  expect(agtOk(sandbox, 'log', '--turns')).not.toContain('(undone)');
+  rmSync(join(sandbox, 'new'));
+  agtOk(sandbox, 'autocommit');
+  expect(agtOk(sandbox, 'log', '--turns')).toContain('(undone)');
+});
