@@ -140,7 +140,7 @@ const SHARED = {
   'dry-run': flag('show what would be done, and change nothing', 'n'),
   /** For commands that report what they did: `runCommand` keeps them quiet. */
   quiet: flag('print only warnings and errors', 'q'),
-  everywhere: flag('in all repositories that have sessions of yours'),
+  everywhere: flag('in all repositories with sessions where you have run agt'),
   json: flag('print JSON'),
 } as const;
 

@@ -46,7 +46,7 @@ export const sessionActivity = defineCommand({
   positionals: { ids: option.many('only the turns of these sessions') },
   options: {
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
-    everywhere: option.flag('in all repositories and folders that have snapshots of yours'),
+    everywhere: option.flag('in all repositories and folders with snapshots where you have run agt'),
     since: option.value('only turns with a snapshot, and ends, since this time, such as "1 week ago"'),
     until: option.value('only rows until this time, such as yesterday'),
     number: option.value('list at most this many rows', 'n'),
