@@ -92,7 +92,9 @@ export const sessionList = defineCommand({
       'show the list again whenever it changes, until Ctrl-C; with --json a line each time',
       'w',
     ),
-    state: option.value(`only sessions in these states, of STATE or NOW: ${STATES.join(', ')}`),
+    state: option.value(
+      `only sessions in these states, of STATE or NOW: ${STATES.join(', ')} (reverted: agt session sweep ended it)`,
+    ),
     remote: option.flag('the same for the remote of agt.push, else origin'),
     folders: option.flag(
       'also the folder here if it has snapshots without a session; with --everywhere all of them',
