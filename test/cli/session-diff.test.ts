@@ -57,6 +57,7 @@ describe('agt session diff', () => {
   test('compares with the start commit before the first autocommit', () => {
     const session = makeSession({ 'a.txt': 'a\n', '.gitmodules': '[x]\n' });
     expect(diff(session)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(diff(session, '--json').stdout).toBe('[]\n');
     write(join(session.sandbox, 'a.txt'), 'b\n');
     write(join(session.sandbox, '.gitmodules'), '[y]\n');
     const [before, after] = [

@@ -115,7 +115,11 @@ export function parseRawDiff(output: string, decodePath: PathDecoder): Map<strin
     const lineCounts = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(field);
     if (field.startsWith(':')) {
       const path = decodePath(fields[++i] as string);
-      entries.set(path, joinVersions(entries.get(path), parseEntry(path, field)));
+      const joined = joinVersions(entries.get(path), parseEntry(path, field));
+      // It has only got the other form of its name.
+      const { before, after } = joined;
+      if (before && before.oid === after?.oid && before.mode === after.mode) entries.delete(path);
+      else entries.set(path, joined);
     } else if (lineCounts !== null) {
       const [, insertions, removals, path = ''] = lineCounts;
       const entry = entries.get(decodePath(path));
