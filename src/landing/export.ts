@@ -15,7 +15,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
-import { hasCommitted, type SessionRecord, startsOfWork } from '../session/record.ts';
+import { type SessionRecord, startsOfWork } from '../session/record.ts';
 import { type SandboxHead, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';
@@ -142,7 +142,7 @@ async function exportableBranch(session: Session, allowDirty: boolean) {
   if (uncommitted.length > 0 && !allowDirty) {
     const files = `${plural(uncommitted.length, 'file')}: ${listSome(uncommitted, LISTED)}`;
     throw new AgtError(`sandbox of "${record.session_id}" has uncommitted changes (${files})`, {
-      hints: [`commit them${hasCommitted(record, head.commit) ? OR_COMMITS : ''}`],
+      hints: [`commit them${(await hasOwnCommits(session, exportable.commit)) ? OR_COMMITS : ''}`],
     });
   }
   return exportable;
@@ -158,11 +158,15 @@ export async function isMadeSince(git: Git, ref: string, time: string): Promise<
   return seconds >= Math.floor(Date.parse(time) / 1000);
 }
 
-/** @throws AgtError if a push would only give another name to commits of the user. */
-async function requireOwnCommits(session: Session, commit: string): Promise<void> {
+/** Without any, a push would only give another name to commits of the user. */
+async function hasOwnCommits(session: Session, commit: string): Promise<boolean> {
   const words = ['rev-list', '--max-count=1', commit, '--not', ...startsOf(session), '--'];
-  const own = await gitAnswer(session.git, words);
-  if (own !== '') return;
+  return (await gitAnswer(session.git, words)) !== '';
+}
+
+/** @throws AgtError */
+async function requireOwnCommits(session: Session, commit: string): Promise<void> {
+  if (await hasOwnCommits(session, commit)) return;
   throw new AgtError(`session "${session.id}" has no commits of its own to export`, {
     hints: ['commit in the sandbox first'],
   });
