@@ -198,3 +198,13 @@ test.each([
   const { repository } = makeSession({ a: 'a\n' });
   expect(agt(repository, 'undo', ...words.split(' ')).stderr).toContain(`\nhint: in a shell: ${way}\n`);
 });
+
+test('an undo passes over a git reset that changed nothing', () => {
+  const folder = makeRepository({ f: '1\n' });
+  agtOk(folder, 'snapshot');
+  write(join(folder, 'f'), '2\n');
+  agtOk(folder, 'snapshot');
+  git(folder, 'reset', '-q');
+  expect(agtOk(folder, 'undo')).toContain('restored 1 path');
+  expect(readFileSync(join(folder, 'f'), 'utf8')).toBe('1\n');
+});

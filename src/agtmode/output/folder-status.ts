@@ -216,7 +216,7 @@ async function refsSince({ repository, record }: Session, last: string): Promise
   const then = (await capturedRefs(repository.git, last)) ?? new Map<string, string>();
   const state = await readGitState(repository, record.checkout ?? record.sandbox);
   const refs = state === undefined ? [] : differing(then, refsIn(state)).map(nameOf);
-  return refs.length === 0 ? ['the index'] : refs;
+  return refs.length === 0 ? ['the index, or another file that git keeps'] : refs;
 }
 
 /** The largest first, by what git ignores. */

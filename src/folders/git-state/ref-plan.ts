@@ -153,7 +153,8 @@ export async function changesGit(
   if (one !== other) return true;
   const [log, otherLog] = [await capturedLogs(git, from.commit), await capturedLogs(git, to.commit)];
   if (!isSameLog(log.get(SHARED_STASH), otherLog.get(SHARED_STASH))) return true;
-  return (await differingGitDirFiles(git, from, to, NO_BRANCHES)).length > 0;
+  // A git reset writes where HEAD was, also if it changes nothing.
+  return (await differingGitDirFiles(git, from, to, NO_BRANCHES)).some((file) => file !== 'ORIG_HEAD');
 }
 
 /** Where it stays, the index does, too. */
