@@ -130,3 +130,12 @@ test('agt du --folders says why it cannot read a store, and shows the others', (
   expect(inFolder(bad, ['snapshot']).stdout).toContain('first snapshot');
   expect(inFolder(good, list).exitCode).toBe(0);
 });
+
+test('agt du tells of snapshots without a session, which are in a store of their own', () => {
+  const { repository } = makeSession({ a: 'a\n' });
+  expect(agt(repository, 'du').stderr).toBe('');
+  agtOk(repository, 'snapshot');
+  expect(agt(repository, 'du').stderr).toMatch(
+    /^note: .* has snapshots without a session: agt du --folders\n$/,
+  );
+});

@@ -3,7 +3,7 @@ import { showSize } from '../../config/values.ts';
 import { AgtError, isAgtError, plural, usageError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { keptSize } from '../../folders/git-state/kept-repositories.ts';
-import { listStores, openListedStore } from '../../folders/store.ts';
+import { hasStore, listStores, openListedStore } from '../../folders/store.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
 import { diskUse } from '../../maintenance/retention/du.ts';
@@ -18,7 +18,7 @@ import type { Answer, Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { everywhere } from '../everywhere.ts';
 import { age, errorJson, showPath, table } from '../output/format.ts';
-import { repositoryHere } from '../session-here.ts';
+import { folderHere, repositoryHere } from '../session-here.ts';
 
 export const du = defineCommand({
   usage: 'du [id]',
@@ -30,7 +30,9 @@ export const du = defineCommand({
   positionals: { id: option.value('session id (default: all sessions)') },
   options: {
     ...option.shared('session'),
-    folders: option.flag('show all folders that have snapshots without a session (see: agt snapshot)'),
+    folders: option.flag(
+      'show all folders that have snapshots without a session (see: agt snapshot), with the disk blocks that these take',
+    ),
     ...option.shared('everywhere', 'json'),
   },
   examples: [['agt du', 'show every session, and the free disk space']],
@@ -59,8 +61,11 @@ export const du = defineCommand({
       `${showSize(own)} own`,
       shared === 0 ? '' : `${showSize(shared)} shared`,
     ]);
+    const { folder, user } = await folderHere(context);
+    const isBeside = only === undefined && user !== undefined && hasStore(context.folderAccess(), folder);
     return {
       json: { sessions, total, budget, free },
+      notes: isBeside ? `note: ${showPath(folder)} has snapshots without a session: agt du --folders\n` : '',
       text: `${table(rows)}total ${only === undefined ? '' : 'of all sessions '}${totalLine(total, budget, free)}`,
     };
   },
