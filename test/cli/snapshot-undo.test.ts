@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import {
   AGT,
   agt,
@@ -271,6 +272,16 @@ test.each([
     /no file that git ignores or did ignore, so (?:this one stays|\d+ stay)/,
   );
   expect(stays()).toEqual(['0\n', false]);
+});
+
+test('a snapshot may have the name of a session', () => {
+  const { repository } = makeSession();
+  agtOk(repository, 'snapshot', '-m', 'first');
+  const asked = [['snapshot', 'restore', 's1', '-n'], 'snapshot diff s1'.split(' ')];
+  for (const words of asked)
+    expect(agt(repository, ...words).stderr).toContain('no snapshot "s1" of the folder');
+  agtOk(repository, 'snapshot', '-m', 's1');
+  for (const words of asked) agtOk(repository, ...words);
 });
 
 test('undo of a folder that was emptied names what git ignored and no snapshot holds', () => {

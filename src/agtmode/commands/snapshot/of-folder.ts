@@ -16,8 +16,10 @@ function withoutSession({ positionals = {}, options = {}, ...command }: Command)
   const kept = Object.entries(options).filter(([name]) => !OF_SANDBOXES.includes(name));
   const defaults = Object.fromEntries(OF_SANDBOXES.map((name) => [name, options[name]?.default]));
   const run: Command['run'] = async (args, context) => {
-    if ((await sessionIfAny(context)) === undefined) throw await withoutSnapshots(context);
-    return command.run({ ...defaults, ...args, id: undefined } as never, context);
+    const here = await sessionIfAny(context);
+    if (here === undefined) throw await withoutSnapshots(context);
+    // A snapshot may be named as a session.
+    return command.run({ ...defaults, ...args, id: here.id } as never, context);
   };
   return { ...command, positionals: others, options: Object.fromEntries(kept), run };
 }
