@@ -234,7 +234,7 @@ test.each([
   ['log --all-session -n 3', 'did you mean: agt log --all-sessions -n 3?'],
   ['show s1:a', '"s1" is a session: agt cat s1 @:a'],
   ['why -L 4 a', 'use: agt why FILE:LINE'],
-  ['accept s1 src/x', 'use: agt accept s1 --include=src/x'],
+  ['accept s1 src/x', 'in place of it: --include=src/x'],
 ])('agt %s: the command that was meant', (words, hint) => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   write(join(sandbox, 'a'), 'b\n');

@@ -284,12 +284,11 @@ export function givenSession({ id, session }: GivenSession): string | undefined 
   return id ?? session;
 }
 
-/** Before anything of the others is done. `meant`: the command that takes a path. */
+/** Before anything of the others is done. `meant`: the command that takes a path by its last option. */
 function refusePath(ids: readonly string[], meant: string | undefined): void {
-  const [session = ''] = ids;
   const path = ids.find((id) => idProblem(id) !== undefined);
   if (path === undefined) return;
   if (meant === undefined) checkId(path);
-  const command = meant?.replace('SESSION', session).replace('PATH', shellQuote(path));
-  throw usageError(`"${path}" is not a session id`, `use: ${command}`);
+  const option = meant?.replace(/^.* /, '').replace('PATH', shellQuote(path));
+  throw usageError(`"${path}" is not a session id`, `in place of it: ${option}`);
 }
