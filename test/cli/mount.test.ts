@@ -139,7 +139,7 @@ describe.skipIf(mountProblem !== undefined)(
     });
 
     test.each<[string, RegExp, (repository: string) => string[]]>([
-      ['no snapshot', /no snapshot given/, () => ['s1']],
+      ['no snapshot', /no snapshot given\nhint: .* agt session log s1\n/, () => ['s1']],
       ['an unknown snapshot', /no snapshot "x"/, () => ['s1', '--to', 'x']],
       ['a file', /is no directory/, (repository) => ['s1', '--to', '@', join(repository, 'README.md')]],
       ['a full directory', /is not empty/, (repository) => ['s1', '--to', '@', join(repository, 'src')]],

@@ -129,7 +129,7 @@ function wordsOf({ id, dir, session }: Words & { readonly session: string | unde
 
 async function listAll(context: Context, { id, dir }: Words): Promise<Report> {
   if (id !== undefined || dir !== undefined)
-    throw usageError('no snapshot given', 'add --to <snapshot>; see: agt session log');
+    throw usageError('no snapshot given', `add --to <snapshot>; see: agt session log${id ? ` ${id}` : ''}`);
   const places = await repositoriesHere(context);
   if (places.length === 0) await context.repository(); // says that there is none
   const mounts = mountsOf(places).filter(({ place, record }) => mountState(place.agtDir, record) !== 'gone');
