@@ -72,7 +72,6 @@ async function differing({ git, commonDir }: Repository, pairs: readonly string[
       (entries.get(pair) ?? []).flatMap(({ path, before, after }) => {
         // The files of a submodule are in the snapshot, and none if it has not been cloned.
         if (before?.mode === SUBMODULE && (after?.mode ?? TREE) === TREE) return [];
-        if (entryOf(before) === entryOf(after)) return []; // under the name that snapshots have for it
         const isTree = [before, after].every((one: DiffEntry['before']) => (one?.mode ?? TREE) === TREE);
         const next = `${before?.oid ?? empty} ${after?.oid ?? empty}`;
         const file = isTree ? undefined : ([before, after] as const);
