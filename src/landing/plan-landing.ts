@@ -38,7 +38,7 @@ import { pickCommits } from './pick-commits.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import { commitsToTell, commitsTouching, landedBelow, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
-import { baseWithTaken, takenChanges } from './taken.ts';
+import { baseWithShared, baseWithTaken, takenChanges } from './taken.ts';
 import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
 import { secretWarning, untrackedAmong, untrackedByCommits, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
@@ -69,7 +69,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const fork = landed ?? (await mergeBase(git, tip, content.head));
   const common = start ?? fork;
   const taken = await takenChanges(session);
-  const base = await baseWithTaken(session, bench, common, target, taken);
+  const begun = await baseWithTaken(session, bench, common, target, taken);
+  const base = await baseWithShared(session, bench, begun, { from: target.from, tree: content.tree });
   const work = { ...content, tree: calls.tree };
   const standing = await request.withoutRejected?.(session, bench, work);
   const { rejected = 0 } = standing ?? {};

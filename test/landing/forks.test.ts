@@ -138,3 +138,18 @@ describe('a session and its fork', () => {
     expect(linesOn()).toEqual(LINES.with(2, 'THREE').with(8, 'nine'));
   });
 });
+
+test('a fork began with uncommitted work of its parent, which has landed since: what it changed there lands', () => {
+  const { repository, sandbox } = makeSession({ f: 'f\n' });
+  const put = (name: string, text: string, from = sandbox) => write(join(from, name), text);
+  put('new', 'one\n');
+  put('f', 'f\none\n');
+  agtOk(repository, 'fork', 's1', '--id', 'k');
+  const fork = agtOk(repository, 'path', 'k');
+  put('new', 'one\ntwo\n', fork);
+  put('f', 'two\n', fork);
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  agtOk(repository, 'accept', 'k', '--untracked=all');
+  expect(git(repository, 'show', 'HEAD:new')).toBe('one\ntwo');
+  expect(git(repository, 'show', 'HEAD:f')).toBe('two');
+});
