@@ -67,7 +67,7 @@ export async function undoneTurns(
     const undo = areIn(spansOf(turn), undone) ? undone.get(turn.steps[0]?.previous ?? '') : undefined;
     const isGone = async (at = tip, but?: Undone) =>
       at !== undefined && !(await isLeft(session, at, turn, but));
-    // What is in a conflict now is of the turn if it was in one after the undo.
+    // A conflict of now is about lines of the turn if there was one after the undo.
     if (isBack || (undo && (await isGone(tip, undone)) && ((await isGone()) || (await isGone(undo)))))
       found.add(turn);
   }

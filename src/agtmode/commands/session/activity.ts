@@ -40,8 +40,8 @@ export const sessionActivity = defineCommand({
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
     'agt knows prompts from the hooks of agents, and passes over those whose calls of tools have changed nothing, without ' +
     'a failure. Further rows say what has landed, as which commit, whether only in part, what agt unaccept took back, and ' +
-    'which sessions are failed, rejected or removed now: such a row goes when agt undo brings its session back. That git ' +
-    'revert took a landed commit back stands in the row of that commit, which keeps its time, with --since as well. Sessions ' +
+    'which sessions are failed, rejected or removed now: such a row goes when agt undo brings its session back. A git ' +
+    'revert of a landed commit stands in the row of that commit, which keeps its time, with --since as well. Sessions ' +
     'that have ended count as long as agt gc has not deleted their snapshots. agt log ID --turns numbers those of which ' +
     'hooks have told, for agt diff ID --turn N. agt activity and agt log --all-sessions are the same command.',
   positionals: { ids: option.many('only the turns of these sessions') },
