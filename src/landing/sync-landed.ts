@@ -103,6 +103,7 @@ export async function goOnFrom(
 
 /** A new file that the agent has committed, or announced by git add -N, is not untracked because the branch lacks it. */
 export async function keepTracked(sandbox: Git, head: string, added: readonly DiffEntry[]): Promise<void> {
+  if (added.length === 0) return;
   const index = await readIndex(sandbox);
   const left = added.flatMap(({ path }) => (index.has(path) ? [] : path));
   const names = left.map((path) => `${head}:${path}`);

@@ -1,4 +1,7 @@
-/** The user's uncommitted work that a session began with. The user may have committed it since, or has it still. */
+/**
+ * Work that was not committed when a session began with it: the user's, who may have committed it since, or that of its
+ * parent, which may have landed.
+ */
 import { join } from 'node:path';
 import { takenRef } from '../filter/agent-refs.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
@@ -61,7 +64,7 @@ export async function baseWithShared(
   const forkedAt = family.flatMap((one) => one.from_spec ?? []);
   if (forkedAt.length === 0) return base;
   const changedTo = (to: string) => diffTrees(git, base, to, { countLines: false });
-  // Who has given a file up, as by git reset, does not take it off the branch.
+  // A session that has given a file up, as by git reset, does not take it off the branch.
   const own = new Set((await changedTo(tree)).map(({ path }) => path));
   const changes = (await changedTo(from)).filter(({ path, after }) => after && own.has(path));
   const names = changes.flatMap(({ path }) => forkedAt.map((at) => `${at}:sandbox/${encodePath(path)}`));

@@ -221,7 +221,9 @@ async function bringBack(
   );
   const found = (before?.warnings ?? []).filter((warning) => warning !== LOST_REPOSITORY);
   const warnings = [...found, ...notCaptured, ...notRestored];
-  if (request.index?.length) await editIndex(session.sandboxGit, request.index, record.from_commit.length);
+  // If another git has it locked, it stays.
+  if (request.index?.length)
+    await editIndex(session.sandboxGit, request.index, record.from_commit.length).catch(() => undefined);
   if (!request.scope.includes('sandbox') || request.filesOnly === true) return { changed, warnings };
   if (isAttached(record)) {
     const there = session.with(record);
