@@ -10,7 +10,7 @@ import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isUnder } from '../snapshot/folders.ts';
 import { readSnapshotMetadata } from '../snapshot/manifest.ts';
-import { parentDirectories } from '../snapshot/tree.ts';
+import { parentDirectories, readSnapshotTree } from '../snapshot/tree.ts';
 import { isUsersWork } from '../timetravel/restore/unfinished-restore.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import { wayWithout } from './landing-errors.ts';
@@ -75,7 +75,7 @@ export function refuseHidden(changes: readonly DiffEntry[], hidden: ReadonlySet<
 export async function usersOwn(session: Session) {
   const { git, record } = session;
   const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
-  const inside = record.checkout === undefined ? await repositoriesBefore(session) : [];
+  const inside = record.checkout === undefined ? await filesOfRepositories(session) : new Set();
   const repositories = side?.repositories ?? [];
   const commits = new Map(repositories.map(({ path, commit }) => [path, commit]));
   const hidden = new Set(side?.hidden);
@@ -89,16 +89,19 @@ export async function usersOwn(session: Session) {
     isUsers: (change: DiffEntry) =>
       hidden.has(change.path) ||
       isUsersRepository(change) ||
-      (change.before === undefined && isUnder(change.path, inside)),
+      (change.before === undefined && inside.has(`sandbox/${change.path}`)),
     /** Without a commit: git cannot add them. */
     emptyRepositories: repositories.flatMap(({ path, commit }) => (commit === undefined ? [path] : [])),
   };
 }
 
 /** Of a session that was in place: its sandbox has the files of the user's repositories inside, as files. */
-async function repositoriesBefore(session: Session): Promise<string[]> {
+async function filesOfRepositories(session: Session): Promise<ReadonlySet<string>> {
   const first = (await session.history()).at(-1);
-  if (first === undefined || !isUsersWork(first)) return [];
+  if (first === undefined || !isUsersWork(first)) return new Set();
   const { skipped } = await readSnapshotMetadata(session.git, first.commit);
-  return skipped.flatMap((path) => /^sandbox\/(.+)\/\.git$/s.exec(path)?.[1] ?? []);
+  const inside = skipped.flatMap((path) => /^(sandbox\/.+)\/\.git$/s.exec(path)?.[1] ?? []);
+  const files = inside.length === 0 ? [] : (await readSnapshotTree(session.git, first.commit)).keys();
+  // The agent may have committed the name of one.
+  return new Set([...inside, ...[...files].filter((path) => isUnder(path, inside))]);
 }

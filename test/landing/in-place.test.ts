@@ -1,5 +1,5 @@
 /** An acceptance of a session that works in the user's own checkout. */
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agt, agtOk, git, makeRepository, run, write } from '../harness/world.ts';
@@ -131,4 +131,18 @@ test('after accept --keep and unaccept in place, the checkout has all as before'
   expect(git(repository, 'status', '--porcelain', '--branch')).toBe(before);
   agtOk(repository, 'reject', 's1');
   expect(git(repository, 'status', '--porcelain', '--branch')).toBe('## main\n?? untracked');
+});
+
+test('back in a sandbox, it lands what the agent makes in a repository of the user, and nothing of the user', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  const nested = makeRepository({ committed: 'mine\n' });
+  cpSync(nested, join(repository, 'nested\n'), { recursive: true });
+  write(join(repository, 'nested\n/untracked'), 'mine\n');
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
+  write(join(repository, 'a'), 'by the agent\n');
+  agtOk(repository, 'accept', 's1');
+  agtOk(repository, 'unaccept', 's1');
+  write(`${repository}.agt/sessions/s1/sandbox/nested\n/new`, 'by the agent\n');
+  const { files } = JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--untracked=all', '--json'));
+  expect(files.map(({ path }: { path: string }) => path)).toEqual(['a', 'nested\n/new']);
 });

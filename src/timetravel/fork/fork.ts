@@ -110,7 +110,7 @@ async function createFork(
   if (isClone) await warmUp(session.with(record));
   // A person has looked at the work as it is now.
   const marks = snapshot === undefined ? await resolveObject(session.git, reviewRef(session.id)) : undefined;
-  if (marks !== undefined) await updateRefs(session.git, [`create ${reviewRef(id)} ${marks}`]);
+  if (marks !== undefined) await updateRefs(session.git, [`update ${reviewRef(id)} ${marks}`]);
   return record;
 }
 
