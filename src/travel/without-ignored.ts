@@ -7,10 +7,11 @@ import { dirname, join } from 'node:path';
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
-import { type NewObject, objectName, readCommits, storeObjects } from '../git/objects/commits.ts';
+import { readCommits, storeObjects } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
+import { isDirectory, type TreeEntry, Trees } from '../git/objects/trees.ts';
 import { fieldsOf, type Git, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import { withParents } from '../maintenance/retention/rewrite.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -92,7 +93,7 @@ function readRules(trees: Trees, ask: (rules: string) => Promise<ReadonlySet<str
     rulesBelow.set(tree, found);
     return found;
   };
-  const rulesIn = (entry: Entry): string[] => {
+  const rulesIn = (entry: TreeEntry): string[] => {
     if (isDirectory(entry)) return find(entry.oid).map((path) => `${entry.name}/${path}`);
     return entry.name === '.gitignore' && entry.mode.startsWith('100') ? [`.gitignore\0${entry.oid}`] : [];
   };
@@ -209,81 +210,4 @@ function inTree(path: string): string {
 /** Undefined beside it. */
 function belowSandbox(path: string): string | undefined {
   return path.startsWith('sandbox/') ? path.slice('sandbox/'.length) : undefined;
-}
-
-interface Entry {
-  /** As git stores it: `40000` for a directory. */
-  readonly mode: string;
-  /** One byte per character. */
-  readonly name: string;
-  readonly oid: string;
-}
-
-const isDirectory = ({ mode }: Entry) => mode === '40000';
-
-/** Trees of git in memory: read level by level, each once, and made anew without some entries. */
-class Trees {
-  /** The new objects, by name. */
-  readonly made = new Map<string, NewObject>();
-  private readonly known = new Map<string, readonly Entry[]>();
-
-  /** With all trees below. */
-  async load(git: Git, roots: readonly string[]): Promise<void> {
-    const level = [...new Set(roots)].filter((oid) => !this.known.has(oid));
-    if (level.length === 0) return;
-    for (const [i, found] of (await readObjects(git, level)).entries()) {
-      const oid = level[i] as string;
-      if (found?.type !== 'tree') throw new AgtError(`git cannot read tree ${oid}`);
-      this.known.set(oid, parseTree(found.content, oid.length / 2));
-    }
-    const below = level.flatMap((oid) => this.entries(oid).filter(isDirectory));
-    const oids = below.map(({ oid }) => oid);
-    await this.load(git, oids);
-  }
-
-  entries(oid: string): readonly Entry[] {
-    return this.known.get(oid) ?? [];
-  }
-
-  /** What a path leads to; '' is the tree itself. */
-  find(tree: string, path: string): Entry | undefined {
-    let found: Entry | undefined = { mode: '40000', name: '', oid: tree };
-    for (const name of path === '' ? [] : path.split('/'))
-      found =
-        found && isDirectory(found) ? this.entries(found.oid).find((one) => one.name === name) : undefined;
-    return found;
-  }
-
-  /** Undefined without entries, which no tree of git has. */
-  make(entries: readonly Entry[], like: string): string | undefined {
-    if (entries.length === 0) return undefined;
-    const parts = entries.flatMap(({ mode, name, oid }) => [
-      Buffer.from(`${mode} ${name}\0`, 'latin1'),
-      Buffer.from(oid, 'hex'),
-    ]);
-    const oid = this.add({ type: 'tree', content: Buffer.concat(parts) }, like);
-    this.known.set(oid, entries);
-    return oid;
-  }
-
-  add(object: NewObject, like: string): string {
-    const oid = objectName(object, like);
-    this.made.set(oid, object);
-    return oid;
-  }
-}
-
-function parseTree(content: Buffer, length: number): Entry[] {
-  const entries: Entry[] = [];
-  for (let at = 0; at < content.length; ) {
-    const space = content.indexOf(32, at);
-    const end = content.indexOf(0, space);
-    const name = content.toString('latin1', space + 1, end);
-    if (/^\.{0,2}$|\//.test(name))
-      throw new AgtError(`a tree has the name "${name}", which no file can have`);
-    const mode = content.toString('latin1', at, space);
-    entries.push({ mode, name, oid: content.toString('hex', end + 1, end + 1 + length) });
-    at = end + 1 + length;
-  }
-  return entries;
 }

@@ -5,6 +5,7 @@
 import { joinPath } from '../../autocommit/stat-cache/cached-files.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
+import { parseTree } from '../../git/objects/trees.ts';
 import type { Git } from '../../git/run/git.ts';
 import { isOwn } from '../../snapshot/format.ts';
 import { IGNORE_FILE, ignoreFileContent } from '../../snapshot/ignore-file.ts';
@@ -115,7 +116,7 @@ export class SnapshotFiles {
     const content = read?.content;
     if (content === undefined && tree !== undefined)
       throw new Error(`the tree of ${directory.path} is missing`);
-    for (const { mode, name, oid } of content === undefined ? [] : parseTree(content, directory.oid)) {
+    for (const { mode, name, oid } of content === undefined ? [] : parseTree(content, tree ?? '')) {
       const isHidden = directory.number === ROOT_NODE && isOwn(name);
       if (!isHidden && mode !== TREE_MODE.submodule) this.add(found, directory, decodeName(name), mode, oid);
     }
@@ -165,20 +166,5 @@ export class SnapshotFiles {
     const names = unknown.map(({ oid }) => oid as string);
     const answers = await findObjects(this.git, names);
     for (const [i, node] of unknown.entries()) node.size = answers[i]?.size;
-  }
-}
-
-/** A tree object: for each entry the mode, a blank, the name, a NUL, and the bytes of the object name. */
-function* parseTree(tree: Buffer, oid: string | undefined) {
-  const width = (oid ?? '').length / 2;
-  for (let at = 0; at < tree.length; ) {
-    const blank = tree.indexOf(0x20, at);
-    const end = tree.indexOf(0, blank);
-    yield {
-      mode: tree.toString('latin1', at, blank),
-      name: tree.toString('latin1', blank + 1, end),
-      oid: tree.toString('hex', end + 1, end + 1 + width),
-    };
-    at = end + 1 + width;
   }
 }
