@@ -36,13 +36,19 @@ test.each([
     'accept of a commit as a session',
     ['accept', 's1', '--commits', 'agt/s1~1', 'agt/s1', '-n'],
     2,
-    /^error: --commits takes the commits of one session\nhint: several: --commits 'agt\/s1~1,agt\/s1'\n/,
+    /^error: --commits takes one value, and "agt\/s1" is no session\nhint: several: --commits 'agt\/s1~1' --commits agt\/s1\n/,
+  ],
+  [
+    'accept of a path as a session',
+    ['accept', 's1', '--include', 'README.md', 'docs', '--exclude', 'x'],
+    2,
+    /^error: --include takes one value, and "docs" is no session\nhint: several: --include README.md --include docs\n/,
   ],
   [
     'accept in the sandbox of a commit as a session',
     ['accept', '--commits', 'HEAD', 'agt/s1', '-n'],
     2,
-    /^hint: several: --commits HEAD,agt\/s1\n/m,
+    /^hint: several: --commits HEAD --commits agt\/s1\n/m,
   ],
   [
     'remove of sessions by name and by their state',

@@ -185,7 +185,7 @@ interface SessionCommand<O extends OptionTable, P extends PositionalTable, T>
   /** A hint for a person who names no session where there is none. */
   readonly instead?: string;
   /** Refuses what is wrong before agt looks for the session. `run` gets the result. */
-  readonly check?: (args: Arguments<O>, context: Context) => T;
+  readonly check?: (args: Arguments<O>, context: Context) => T | Promise<T>;
   readonly run: (
     args: Arguments<O> & Arguments<P>,
     context: Context,
@@ -221,7 +221,7 @@ export function defineSessionCommand<
     run: async (args, context) => {
       const own = args as never;
       const { ids = [], id = ids[0], session } = args as GivenSession & { readonly ids?: readonly string[] };
-      const checked = check?.(own, context) as T;
+      const checked = (await check?.(own, context)) as T;
       if (more !== undefined) {
         const given = [id, ...further.map((word) => (args as Record<string, unknown>)[word])];
         const words = given.filter((word) => typeof word === 'string');

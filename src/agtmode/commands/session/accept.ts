@@ -10,9 +10,10 @@ import { acceptedBefore } from '../../../landing/end-session.ts';
 import { insteadOfUnaccept } from '../../../landing/off-branch.ts';
 import { COMMITS_ALONE } from '../../../landing/untracked.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
+import type { Repository } from '../../../repository/repository.ts';
 import { acceptSeen, acceptUnrejected } from '../../../review/act.ts';
 import { idProblem } from '../../../session/id.ts';
-import { sessionFolder } from '../../../session/record.ts';
+import { recordNamed, sessionFolder } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
@@ -68,9 +69,9 @@ export const sessionAccept = defineSessionCommand({
     ['agt accept fix-login -m "Fix the login" --exclude "docs/**"', 'with your message, without some files'],
     ['agt accept fix-login --dry-run', 'show what would change'],
   ],
-  check: (args, context) => {
+  check: async (args, context) => {
     refuseContradictions(args);
-    refuseMoreCommits(args);
+    refuseMoreValues(args, await context.repositoryIfAny());
     const text = messageText(args.message, args.file, context.cwd);
     if (text !== undefined && text.trim() === '' && !args.edit)
       throw usageError('the message is empty', 'write one, or leave out -m and -F');
@@ -168,12 +169,23 @@ function refuseContradictions(args: Readonly<Record<string, unknown>>): void {
     throw usageError(`--${pair[0]} and --${pair[1]} cannot go together`, 'give one of them');
 }
 
-/** `--commits A B`: B is no session. @throws AgtError */
-function refuseMoreCommits({ commits, ids = [] }: { commits?: string[] | undefined; ids?: string[] }): void {
-  const more = ids.filter((word, i) => i > 0 || idProblem(word) !== undefined);
-  if (commits === undefined || more.length === 0) return;
-  const all = shellQuote([...commits, ...more].join(','));
-  throw usageError('--commits takes the commits of one session', `several: --commits ${all}`);
+const VALUES = ['commits', 'include', 'exclude'] as const;
+
+/** `--include A B`: B is no session. @throws AgtError before anything of the others is done */
+function refuseMoreValues(
+  { ids = [], ...args }: { ids?: string[] } & Record<(typeof VALUES)[number], string[] | undefined>,
+  here: Repository | undefined,
+): void {
+  const isSession = (word: string, i: number) =>
+    i === 0 ? idProblem(word) === undefined : here !== undefined && recordNamed(here, word) !== undefined;
+  const more = ids.filter((word, i) => !isSession(word, i));
+  const option = VALUES.find((name) => args[name] !== undefined);
+  if (option === undefined || more.length === 0) return;
+  const all = [...(args[option] ?? []), ...more].map((value) => `--${option} ${shellQuote(value)}`);
+  throw usageError(
+    `--${option} takes one value, and "${more[0]}" is no session`,
+    `several: ${all.join(' ')}`,
+  );
 }
 
 function messageText(paragraphs: readonly string[] | undefined, file: string | undefined, cwd: string) {
