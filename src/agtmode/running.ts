@@ -28,9 +28,9 @@ export async function runUnrecorded({ cwd, env }: Context, words: readonly strin
 }
 
 /** The words after `--`. @throws AgtError if there are none. */
-export function commandArgument(words: readonly string[], example: string): readonly string[] {
+export function commandArgument(words: readonly string[], example: string, ...hints: readonly string[]) {
   if (words.length > 0 && words[0] !== '') return words;
-  throw usageError('no command given', `put it after --: ${example}`);
+  throw usageError('no command given', `put it after --: ${example}`, ...hints);
 }
 
 /** @throws AgtError unless a command can run in the session. */

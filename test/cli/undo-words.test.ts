@@ -98,6 +98,36 @@ test('a warning of own changes says whether work of the agent goes with them', (
   for (const words of [['-n'], []]) expect(agt(folder, 'undo', '2', ...words).stderr).toContain(both);
 });
 
+test('the hint for an own deletion that an undo takes back says that it deletes', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'), edit('b', '1\n'));
+  rmSync(join(folder, 'a'));
+  turn('two', edit('b', '2\n'));
+  const { stderr } = agt(folder, 'undo', '2');
+  const [, command = ''] =
+    /: a \(deleted in \w+\)\nhint: to delete one again: agt (.* -- a)\n/.exec(stderr) ?? [];
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('1\n');
+  agtOk(folder, ...command.split(' '));
+  expect(existsSync(join(folder, 'a'))).toBe(false);
+});
+
+test('an undo names a branch from which a person has dropped commits, and none with new ones', () => {
+  const { folder, turn, edit } = makeFolder();
+  for (const name of ['c', 'd']) {
+    write(join(folder, name), 'own\n');
+    git(folder, 'add', name);
+    git(folder, 'commit', '-qm', name);
+  }
+  turn('one', edit('e', '1\n'));
+  git(folder, 'commit', '--allow-empty', '-qm', 'new');
+  for (const words of [['-n'], []]) expect(agt(folder, 'undo', ...words).stderr).toBe('');
+  agtOk(folder, 'redo');
+  git(folder, 'reset', '-q', '--hard', 'HEAD~2');
+  const stays =
+    /^warning: branch main stays at \w+: you or another program moved it since; .*\nnote: as in HEAD, .*: d\n$/;
+  for (const words of [['-n'], []]) expect(agt(folder, 'undo', ...words).stderr).toMatch(stays);
+});
+
 test('by turn, own files after a restore are no turn: the undo takes the restore back and names them', () => {
   const { folder, turn, edit } = makeFolder();
   turn('one', edit('a', '1\n'), edit('a', '2\n'));

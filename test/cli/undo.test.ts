@@ -106,7 +106,7 @@ describe('agt session undo and redo', () => {
     ]);
     expect(go(sandbox, 'undo')).toBe('3');
     expect(agt(sandbox, 'redo', '2').stderr).toMatch(
-      /^error: cannot redo 2 steps: "s1" has only 1 to go to\n/,
+      /^error: cannot redo 2 steps: 1 step brings "s1" to its last step\n/,
     );
     expect(go(sandbox, 'redo')).toBe('5');
     for (const no of ['0', '00'])

@@ -24,18 +24,21 @@ import { age, fileStatus, lines, restoreNote, showPath, toolNote } from './forma
 
 /** An undo goes by time. It says what it takes back that no agent has done. */
 export function warningOfOthers({ record }: Session, others: OthersChanges): string {
-  const all = [...others.paths].map(([path, commit]) => ({
+  const all = [...others.paths].map(([path, { commit, isDeletion }]) => ({
+    how: isDeletion ? 'deleted ' : '',
     path: shownPath(record, displayPath(path)).replace(/^sandbox\//, ''),
     commit: commit && shortOid(commit),
   }));
   const [first] = all;
   if (first === undefined) return '';
-  const named = all.map(({ path, commit }) => `${showPath(path)} (in ${commit ?? 'no snapshot yet'})`);
+  const named = all.map(
+    ({ path, commit, how }) => `${showPath(path)} (${how}in ${commit ?? 'no snapshot yet'})`,
+  );
   // An undo takes a snapshot before, and one after.
   const command = `${commandToRestore(record, first.commit ?? "'@{1}'")} -- ${shellQuote(first.path)}`;
   return (
     `warning: that takes back your own changes,${others.isAll ? '' : ' too,'} or those of another program: ${listSome(named, FEW)}\n` +
-    `hint: to bring one back${first.commit ? '' : ' then'}: ${showPath(command)}\n`
+    `hint: to ${first.how ? 'delete' : 'bring'} one ${first.how ? 'again' : 'back'}${first.commit ? '' : ' then'}: ${showPath(command)}\n`
   );
 }
 
@@ -139,7 +142,7 @@ export function noteOf(reason: string, paths: readonly string[]): string {
   return paths.length === 0 ? '' : `note: ${reason}: ${listSome(paths.map(showPath), FEW)}\n`;
 }
 
-export const AS_COMMITTED = 'as committed since, not as in that snapshot';
+export const AS_COMMITTED = 'as in HEAD, not as in that snapshot';
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. Without `now`, those that would be. */
 export function describePosition(

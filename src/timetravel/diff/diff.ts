@@ -56,6 +56,8 @@ export interface DiffRequest {
 
 /** Results that git does not print. */
 interface DiffNotes {
+  /** Neither git nor agt finds a difference, in any path. */
+  readonly isSame: boolean;
   readonly ambiguous: AmbiguousFolders;
   readonly metadata: readonly MetadataDiff[];
   readonly uncompared: ComparedTree['uncompared'];
@@ -135,7 +137,14 @@ function compare<T>(
     const pathspecs = request.pathspecs(ambiguous);
     const metadata = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
     const result = await action({ git, before, after, ambiguous, pathspecs });
-    return { ...result, ambiguous, metadata, uncompared: [...before.uncompared, ...after.uncompared] };
+    const isSame = before.tree === after.tree && metadata.length === 0;
+    return {
+      ...result,
+      isSame,
+      ambiguous,
+      metadata,
+      uncompared: [...before.uncompared, ...after.uncompared],
+    };
   });
 }
 

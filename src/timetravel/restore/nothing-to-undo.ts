@@ -65,7 +65,12 @@ export function tooFar(
   const { turns } = authorsOf(history.toReversed(), isAttached(record));
   const isByTurn = unit === 'turn' && turns.length > 0;
   const others = isByTurn && most === turns.length ? '' : ' to go to';
-  return new AgtError(`cannot ${by} ${plural(count, unit)}: "${shownId(record)}" has only ${most}${others}`, {
+  const id = shownId(record);
+  const reason =
+    by === 'undo'
+      ? `"${id}" has only ${most}${others}`
+      : `${plural(most, unit)} ${most === 1 ? 'brings' : 'bring'} "${id}" to its last step`;
+  return new AgtError(`cannot ${by} ${plural(count, unit)}: ${reason}`, {
     hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],
   });
 }

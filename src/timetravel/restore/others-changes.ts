@@ -2,7 +2,9 @@
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { capturedRefs, differing, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
 import type { OthersMove, OthersMoves } from '../../folders/git-state/ref-plan.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
+import { inOtherRepository, isAncestor } from '../../git/run/git.ts';
 import { agtDirectory } from '../../layout.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
 import { isAttached, listRecords } from '../../session/record.ts';
@@ -17,9 +19,14 @@ import { authorsOf } from '../turns.ts';
 /** So far back it looks. */
 const MOST_SNAPSHOTS = 200;
 
+interface OthersChange {
+  /** A snapshot that has it; undefined if none does yet. */
+  readonly commit: string | undefined;
+  readonly isDeletion: boolean;
+}
+
 export interface OthersChanges {
-  /** With a snapshot that has the change; undefined if it is in none yet. */
-  readonly paths: ReadonlyMap<string, string | undefined>;
+  readonly paths: ReadonlyMap<string, OthersChange>;
   /** Nothing of an agent goes with them. */
   readonly isAll: boolean;
 }
@@ -44,7 +51,7 @@ export async function othersChanges(
       (await othersRefs(session, { ...latest, isUndo: true }, to)).moved.size > 0);
   const seen = await othersSnapshots(session, { ...latest, isUndo }, to);
   const { going, theirs, restored, sinceRestore } = seen;
-  const found = new Map<string, string>();
+  const found = new Map<string, OthersChange>();
   const isOfTarget = going[restored]?.restored === to;
   const isAll = (isOfTarget ? going.slice(0, restored) : going).every((one) => theirs.includes(one));
   if (theirs.length === 0) return { paths: found, isAll };
@@ -68,7 +75,7 @@ export async function othersChanges(
   );
   for (const [i, [path, { commit, oid }]] of [...newest].entries())
     if (changed.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
-      found.set(path, commit);
+      found.set(path, { commit, isDeletion: oid === undefined });
   return { paths: found, isAll };
 }
 
@@ -109,11 +116,19 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
     for (const { onto } of accepted)
       if (!moved.has(onto)) moved.set(onto, { to: refsIn(state).get(onto), commit: undefined });
   if (latest.isUndo)
-    for (const [ref, move] of moved) moved.set(ref, { ...move, isQuiet: !byAgents.has(ref) });
+    for (const [ref, move] of moved)
+      moved.set(ref, { ...move, isQuiet: !byAgents.has(ref) && !(await hasLost(session, ref, to, move)) });
   const first = hasEvents ? Infinity : Math.min(...accepted.map(({ at }) => Date.parse(at)));
   // The time of a snapshot is in whole seconds.
   const isAfterAcceptance = ({ time }: Snapshot) => time.getTime() + 999 >= first;
   return { moved, going, theirs, hasAcceptance: accepted.length > 0, isAfterAcceptance };
+}
+
+/** Commits that the branch had at the snapshot `to`. */
+async function hasLost(session: Session, ref: string, to: string, move: OthersMove): Promise<boolean> {
+  const before = ref.startsWith(HEADS) ? (await capturedRefs(session.git, to))?.get(ref) : undefined;
+  if (before === undefined || move.to === undefined || before === move.to) return false;
+  return !(await isAncestor(inOtherRepository(session.git, folderOf(session)), before, move.to));
 }
 
 const folderOf = ({ record }: Session) => record.checkout ?? record.sandbox;

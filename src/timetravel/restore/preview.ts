@@ -104,7 +104,10 @@ async function preview(
     moves,
     committed: await committedSince(session, snapshot, wanted.commit),
     staying: [...staying, ...ignoredStay(kept.map((path) => shownPath(path, ambiguous)))],
-    others: { ...others, paths: new Map([...others.paths].map(([path, commit]) => [path, known(commit)])) },
+    others: {
+      ...others,
+      paths: new Map([...others.paths].map(([path, one]) => [path, { ...one, commit: known(one.commit) }])),
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, isAgtError, usageError } from '../../../errors.ts';
+import { shortBranch } from '../../../git/files/ref-files.ts';
 import { quotedPathspec, shellQuote } from '../../../process/shell-quote.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { idProblem } from '../../../session/id.ts';
@@ -224,6 +225,9 @@ function whatElse({ repository, id, record }: Session, word: string, before?: st
   const diff = `agt session diff ${id}${before === undefined ? '' : ` ${shellQuote(before)}`}`;
   if (recordNamed(repository, word))
     return [`to compare two sessions: agt session diff ${id} --with ${word}`];
+  const isBranch =
+    record.user_branch !== undefined && [record.user_branch, shortBranch(record.user_branch)].includes(word);
+  if (isBranch) return [`to compare with the branch: agt session diff ${id} --base`];
   const isPath = existsSync(join(record.sandbox, word));
   return isPath ? [`to compare one path: ${diff} -- ${quotedPathspec(word)}`] : [];
 }
@@ -237,7 +241,11 @@ async function printDiff(
 ) {
   const given = Object.entries(GIT_OPTIONS).filter(([name]) => args[camelCase(name) as keyof typeof args]);
   const options = [...given.map(([name]) => `--${name}`), ...args.gitOptions];
-  const { exitCode, metadata, ambiguous, uncompared } = await showDiff(session, request, options);
+  const { exitCode, isSame, metadata, ambiguous, uncompared } = await showDiff(session, request, options);
+  if (isSame && request.after === 'disk' && options.length === 0 && !isAttached(session.record))
+    context.err(
+      `note: no change since that snapshot; all of the session: agt session diff ${session.id} --base\n`,
+    );
   for (const { path, status, before, after } of metadata) {
     const shown = showPath(shownPath(path, ambiguous));
     const change =

@@ -13,6 +13,7 @@ import {
   mountState,
 } from '../../../lifecycle/mounted/mount-record.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
+import { recordNamed } from '../../../session/record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { mountSnapshot } from '../../../timetravel/mount/mount.ts';
@@ -63,6 +64,12 @@ export const sessionCat = defineCommand({
     const found = await findFile(session, spec, context.now(), {
       inSession: (path, namesakes) => pathInSession(session.record, path, context.cwd, namesakes),
       toWrite: (path, namesakes) => pathToWrite(session.record, path, context.cwd, namesakes),
+    }).catch(async (error: unknown) => {
+      const [word = '', path = ''] = spec.split(':');
+      const user = await context.repositoryIfAny();
+      if (isAgtError(error) && user && recordNamed(user, word))
+        error.hints.unshift(`a file of that session: agt session cat ${word} ${shellQuote(`@:${path}`)}`);
+      throw error;
     });
     if ('oid' in found) return runGitOnTerminal(session.git, ['cat-file', 'blob', found.oid]);
     context.out(Buffer.from(found.names.map((name) => `${name}\n`).join(''), 'latin1'));

@@ -72,7 +72,9 @@ export const sessionRun = defineCommand({
   ],
   run: async (args, context) => {
     const example = args.rest[0] ? '' : await exampleOf(context, args.ids ?? []);
-    const words = commandArgument(args.rest, example);
+    const [id = '', ...more] = (args.new && args.ids) || [];
+    const named = `if ${id} is the id: agt run --new ${[id, '--', ...more].map(shellQuote).join(' ')}`;
+    const words = commandArgument(args.rest, example, ...(more.length === 0 ? [] : [named]));
     if (args.from !== undefined && !args.new) throw usageError('--from is for a new session', 'add --new');
     if (args.all && (args.new || args.session !== undefined || (args.ids ?? []).length > 0))
       throw usageError('--all stands for every active session', 'leave out the ids, --session and --new');
