@@ -58,6 +58,9 @@ test('the message has a prompt only if lines of its turn land', () => {
   turn('Add to F', () => put('f', 'f\nmore\n'));
   rmSync(join(sandbox, 'g'));
   expect(told()).toBe('Add to F');
+  turn('Add H', () => put('h', 'h\n'));
+  turn('Commit A', () => git(sandbox, 'commit', '-qm', 'A', 'a'));
+  expect(told()).toBe('Add H');
 });
 
 test('the diff of a session that has ended has no work that came with a sync', () => {
