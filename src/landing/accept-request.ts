@@ -119,6 +119,8 @@ export interface LandingChange extends LandingTarget {
   readonly leftOutCommits?: readonly NamedCommit[];
   /** The whole content of the sandbox has more than what a person has chosen of it. */
   readonly hasRest?: boolean;
+  /** All that the session has committed lands. */
+  readonly hasCommits?: boolean;
   /** Before hooks and editor; undefined if the commits keep theirs, or agt was killed since. */
   readonly message: string | undefined;
   readonly warnings: readonly string[];

@@ -49,9 +49,9 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
 }
 
 function contentOf(
-  { source, isPart, present = [] }: BranchMove,
+  { source, isPart, hasCommits, present = [] }: BranchMove,
   { changes }: Landing,
-): Pick<Landed, 'source' | 'in_part' | 'present' | 'taken'> {
+): Pick<Landed, 'source' | 'in_part' | 'with_commits' | 'present' | 'taken'> {
   const after = new Map(changes.map((change) => [change.path, entryOf(change.after)]));
   const { same = [], other = [] } = Object.groupBy(present, ({ path, entry }) =>
     after.get(path) === entry ? 'same' : 'other',
@@ -60,6 +60,7 @@ function contentOf(
   return {
     ...(source !== undefined && { source }),
     ...(isPart && { in_part: true as const }),
+    ...(isPart && hasCommits && { with_commits: true as const }),
     ...(same.length > 0 && { present: pathsOf(same) }),
     ...(other.length > 0 && { taken: pathsOf(other) }),
   };

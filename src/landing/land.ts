@@ -33,7 +33,7 @@ export async function land(
   bench: Workbench,
   request: AcceptRequest,
 ): Promise<Landing> {
-  const { onto, from, tree, worktree, source, present, parents, message = '' } = plan;
+  const { onto, from, tree, worktree, source, present, hasCommits, parents, message = '' } = plan;
   const { keepCommits, text, edit, verify, keep } = request;
   const git = worktree === undefined ? bench.git : inDirectory(session.git, worktree);
   const checksFiles = verify && plan.commit === undefined && (await hasHook(git, 'pre-merge-commit'));
@@ -46,7 +46,7 @@ export async function land(
   const to = checksFiles && worktree !== undefined ? undefined : await commit();
   // Nothing refuses it now. What has changed since the capture stays for the check at the end.
   await captureSession(session, { now: request.now, label: BEFORE_ACCEPT, siblings: [] });
-  const move = { onto, from, to, tree, worktree, keep, source, present, isPart: isPart(plan) };
+  const move = { onto, from, to, tree, worktree, keep, source, present, isPart: isPart(plan), hasCommits };
   const intent = { operation: 'accept', ...move } as const;
   const landed = await carryOut(session, intent, async () => {
     await requireHook(git, 'pre-merge-commit', [], { GIT_EDITOR: ':' });

@@ -14,6 +14,7 @@ import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
 import { findStartApart, isMerged, landedSource, tipWithFamily } from '../survey/merged.ts';
+import { baseWithShared } from '../survey/shared.ts';
 import { readSessionStatus } from '../survey/status.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
@@ -35,10 +36,10 @@ import { commitTree } from './make-commit.ts';
 import { commitFirst, draftMessage } from './message.ts';
 import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
-import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
+import { hasAllCommitted, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import { commitsToTell, commitsTouching, landedBelow, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
-import { baseWithShared, baseWithTaken, takenChanges } from './taken.ts';
+import { baseWithTaken, takenChanges } from './taken.ts';
 import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
 import { secretWarning, untrackedAmong, untrackedByCommits, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
@@ -70,7 +71,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const common = start ?? fork;
   const taken = await takenChanges(session);
   const begun = await baseWithTaken(session, bench, common, target, taken);
-  const base = await baseWithShared(session, bench, begun, { from: target.from, tree: content.tree });
+  const base = await baseWithShared(session, bench, { base: begun, from: target.from, tree: content.tree });
   const work = { ...content, tree: calls.tree };
   const standing = await request.withoutRejected?.(session, bench, work);
   const { rejected = 0 } = standing ?? {};
@@ -170,6 +171,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const open = request.committedOnly ? await diffTrees(git, wanted, content.whole) : [];
   const stays = new Set(open.map(({ path }) => path));
   const notTaken = content.uncommitted.flatMap(({ path }) => (stays.has(path) ? displayPath(path) : []));
+  const stayOut = new Set([calls.leftOut, chosen.leftOut, leftOut, notTaken, unstorable, unreadable].flat());
+  const isLess = hasRest || rejected > 0 || stayOut.size > 0;
   return {
     ...target,
     tree: merged.tree,
@@ -179,14 +182,15 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,
     hasRest: hasRest || rejected > 0,
+    hasCommits: isLess && (await hasAllCommitted(git, content, base, theirs)),
     leftOutCommits: await landedBelow(session, tip, start),
     changes,
     untracked,
-    leftOut: [...new Set([calls.leftOut, chosen.leftOut, leftOut, notTaken, unstorable, unreadable].flat())],
+    leftOut: [...stayOut],
     warnings: [
       ...(standing?.warnings ?? []),
       ...(record.failure === undefined ? [] : [`the session had failed: ${record.failure.reason}`]),
-      ...unreadableWarning(unreadable),
+      ...unreadable.map((path) => `stays out, because its mode keeps agt from it: ${path}`),
       ...failedWarning(calls.leftOut),
       ...dirty.map((path) => `uncommitted changes inside submodule ${path} stay out: commit them there`),
       ...changes.flatMap((change) => submoduleWarning(record, change)),
@@ -225,10 +229,6 @@ interface Before {
   readonly branch: string;
   readonly added: readonly DiffEntry[];
   readonly request: AcceptRequest;
-}
-
-function unreadableWarning(paths: readonly string[]): string[] {
-  return paths.length === 0 ? [] : [`stays out, because its mode keeps agt from it: ${paths.join(', ')}`];
 }
 
 function failedWarning(paths: readonly string[]): string[] {

@@ -5,7 +5,7 @@ import { AgtError, plural } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { addAll, copyIndex, writeTree } from '../git/objects/scratch-index.ts';
 import { type Git, gitAnswer, gitFailed, gitText } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
@@ -65,6 +65,24 @@ async function uncommittedWork(session: Session, bench: Workbench, head: string)
   const users = changes.filter(isUsers);
   const own = await leaveOut(bench, tree, users);
   return { tree: own.tree, uncommitted: changes.filter((change) => !isUsers(change)), ...left };
+}
+
+/** Whether `landing`, a commit, is without nothing that the session has committed since `base`. */
+export async function hasAllCommitted(
+  git: Git,
+  { head, whole }: SandboxContent,
+  base: string,
+  landing: string,
+) {
+  const [apart, committed, open] = await Promise.all([
+    diffTrees(git, head, landing, { countLines: false }),
+    diffTrees(git, base, head, { countLines: false }),
+    diffTrees(git, head, whole, { countLines: false }),
+  ]);
+  const names = new Set(committed.map(({ path }) => path));
+  const entries = new Map(open.map(({ path, after }) => [path, entryOf(after)]));
+  const isOpen = ({ path, after }: DiffEntry) => entries.has(path) && entries.get(path) === entryOf(after);
+  return apart.every((change) => !names.has(change.path) || isOpen(change));
 }
 
 /**

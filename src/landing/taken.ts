@@ -1,17 +1,12 @@
-/**
- * Work that was not committed when a session began with it: the user's, who may have committed it since, or that of its
- * parent, which may have landed.
- */
+/** Work of the user that was not committed when a session began with it. The user may have committed it since. */
 import { join } from 'node:path';
 import { takenRef } from '../filter/agent-refs.ts';
-import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { findObject } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { gitBytes, inDirectory } from '../git/run/git.ts';
-import { listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { encodePath } from '../snapshot/tree-names.ts';
 import type { LandingTarget } from './target.ts';
 import type { Workbench } from './workbench.ts';
 
@@ -47,30 +42,4 @@ export async function baseWithTaken(
 
 export function editsOf(taken: readonly DiffEntry[]): IndexEdit[] {
   return taken.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
-}
-
-/**
- * The base of a merge, with files of the snapshot at which the session was forked, or a fork of it began, where the branch
- * has them so: with the parent or the fork, work has landed that was not committed then.
- */
-export async function baseWithShared(
-  { repository, record, id }: Session,
-  { git, dir }: Workbench,
-  base: string,
-  { from, tree }: Record<'from' | 'tree', string>,
-): Promise<string> {
-  const { records } = listRecords(repository);
-  const family = records.filter((one) => (one.session_id === id ? record.from : one.from === id));
-  const forkedAt = family.flatMap((one) => one.from_spec ?? []);
-  if (forkedAt.length === 0) return base;
-  const changedTo = (to: string) => diffTrees(git, base, to, { countLines: false });
-  // A session that has given a file up, as by git reset, does not take it off the branch.
-  const own = new Set((await changedTo(tree)).map(({ path }) => path));
-  const changes = (await changedTo(from)).filter(({ path, after }) => after && own.has(path));
-  const names = changes.flatMap(({ path }) => forkedAt.map((at) => `${at}:sandbox/${encodePath(path)}`));
-  const found = (await findObjects(git, names)).map((object) => object?.oid);
-  const isShared = ({ after }: DiffEntry, i: number) =>
-    found.slice(i * forkedAt.length, (i + 1) * forkedAt.length).includes(after?.oid);
-  const edits = editsOf(changes.filter(isShared));
-  return edits.length === 0 ? base : editTree(withIndex(git, join(dir, 'base-index')), { tree: base }, edits);
 }

@@ -30,7 +30,7 @@ import { turnsOfHunks } from './turns-of-hunks.ts';
 /** The session goes on with the rest. @throws AgtError if nothing was seen that has not landed yet. */
 export function acceptSeen(session: Session, request: AcceptRequest): Promise<AcceptResult> {
   const chooseTree = async (bench: Workbench, content: Content, mergeBase: string) => {
-    const starts = await readStarts(session, bench, content.head);
+    const starts = await readStarts(session, bench, content);
     const { source } = starts;
     // Work of the user that the session took along may be in the base of the merge.
     const base = source === undefined ? await treeOf(bench, mergeBase) : starts.base;

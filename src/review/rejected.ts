@@ -21,11 +21,12 @@ export interface RejectedHunk {
  * The tree without rejected lines. Lines that have left the sandbox, while a commit still has them, stay rejected. Lines
  * that came back to the sandbox are new.
  */
-export async function findRejected(session: Session, bench: Workbench, { head, tree, whole }: Content) {
+export async function findRejected(session: Session, bench: Workbench, read: Content) {
+  const { tree, whole } = read;
   const known = await readState(session);
   const all = known?.rejected.filter(({ state }) => state !== 'gone' || tree !== whole) ?? [];
   if (known === undefined || all.length === 0) return { tree, rejected: [] };
-  const { seen } = await moveTo(bench, known, await readStarts(session, bench, head));
+  const { seen } = await moveTo(bench, known, await readStarts(session, bench, read));
   const { sandboxGit } = session;
   const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
   const index = withIndex(bench.git, join(bench.dir, 'review-index'));

@@ -13,6 +13,7 @@ import { withIndex } from '../git/objects/scratch-index.ts';
 import { type Git, runGitOnTerminal } from '../git/run/git.ts';
 import { withoutDiffPrograms } from '../git/run/programs.ts';
 import { changedSince } from '../landing/accept.ts';
+import type { Content } from '../landing/accept-request.ts';
 import { leaveOut } from '../landing/path-filter.ts';
 import { readSandbox } from '../landing/sandbox-content.ts';
 import { withoutFailedCalls } from '../landing/snapshot-step.ts';
@@ -22,7 +23,7 @@ import { type Workbench, withWorkbench } from '../landing/workbench.ts';
 import { withSessionLock } from '../session/lock.ts';
 import type { Session } from '../session/session.ts';
 import { landedSource, mergedSource } from '../survey/merged.ts';
-import { baseCommit } from '../timetravel/diff/diff.ts';
+import { baseOfWork } from '../timetravel/diff/diff.ts';
 import {
   type Hunk,
   linesBetween,
@@ -117,7 +118,7 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
   const hasFailed = (await session.history()).some(({ call }) => call?.outcome === 'failed');
   const newer = hasFailed ? await changedSince(session, now) : new Set<string>();
   const { tree, leftOut: failed } = await withoutFailedCalls(session, bench, content, newer);
-  const starts = await readStarts(session, bench, content.head);
+  const starts = await readStarts(session, bench, content);
   const { isUsers } = await usersOwn(session);
   const changes = await diffTrees(bench.git, starts.base, tree, { countLines: false });
   const isLeft = session.repository.settings.untracked === 'none';
@@ -126,10 +127,10 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
   return { work: (await leaveOut(bench, tree, left)).tree, failed, starts };
 }
 
-export async function readStarts(session: Session, bench: Workbench, head: string) {
+export async function readStarts(session: Session, bench: Workbench, { head, tree, whole = tree }: Content) {
   const treeIf = (commit: string | undefined) => commit && treeOf(bench, commit);
   return {
-    base: await treeOf(bench, await baseCommit(session, bench.git)),
+    base: await treeOf(bench, await baseOfWork(session, bench, whole)),
     source: await treeIf(await landedSource(bench.git, session.record, head)),
     merged: await treeIf(await mergedSource(bench.git, session.record, head)),
   };

@@ -103,6 +103,8 @@ export interface Landed {
   readonly source?: string;
   /** Some of the session's work stayed out. */
   readonly in_part?: true;
+  /** None of that was committed. */
+  readonly with_commits?: true;
   /** Uncommitted files of the user that were as the acceptance would have made them; one byte per character. */
   readonly present?: readonly string[];
   /** Those that were still as the session took them along, and that it has changed. */

@@ -39,6 +39,8 @@ export interface BranchMove {
   readonly source?: string | undefined;
   /** Some of the session's work stays out. */
   readonly isPart?: boolean;
+  /** All that the session has committed lands. */
+  readonly hasCommits?: boolean | undefined;
   readonly present?: readonly Present[] | undefined;
   /** If there are some: the tree of `from` with these in it. */
   readonly base?: string;

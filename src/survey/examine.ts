@@ -3,28 +3,20 @@
  * The number of git processes does not depend on the number of sandboxes.
  */
 import { errorCode } from '../errors.ts';
-import { withoutIndex } from '../git/objects/scratch-index.ts';
+import { isPartialClone } from '../git/objects/object-store.ts';
+import type { IndexEdit } from '../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { readGitConfig } from '../git/run/config.ts';
 import type { Git } from '../git/run/git.ts';
-import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findApplied } from './applied.ts';
 import type { Comparison } from './commit-graph.ts';
+import { countDiffs, type DiffStat } from './diff-stats.ts';
 import { type KnownMerges, openKnownMerges } from './known-merges.ts';
 import { type Merge, Merger } from './merger.ts';
 import { isStillThere } from './patches.ts';
 import { type CommitName, convertedBlobs, ScratchHistory } from './scratch-history.ts';
-
-export interface DiffStat {
-  readonly files: number;
-  /** Lines; a binary file has none. */
-  readonly insertions: number;
-  readonly deletions: number;
-  /** There are more or larger uncommitted files than are read. */
-  readonly in_part: boolean;
-}
 
 interface Sandbox {
   readonly path: string;
@@ -41,6 +33,8 @@ export interface Work {
   readonly newer?: string | undefined;
   /** Compare what the merge makes of the branch with it: the branch may have some of the work by another session. */
   readonly isFork?: boolean;
+  /** Files that the base of the merge has beside those of `base`. */
+  readonly shared?: readonly IndexEdit[];
   /** Merge the sandbox into this commit. */
   readonly tip: string | undefined;
   /** The work that the branch has already: the base of that merge. */
@@ -81,8 +75,16 @@ interface Named {
   readonly homes: readonly { readonly home: Comparison; readonly merge: CommitName }[];
 }
 
+/** Undefined without a work, and in a partial clone: a merge would fetch the blobs that it lacks. */
+export async function examineAll(repository: Repository, works: readonly (Work | undefined)[]) {
+  const given = works.filter((work) => work !== undefined);
+  if (given.length === 0 || isPartialClone(repository)) return [];
+  const examined = (await examineEach(repository, given)).values();
+  return works.map((work) => (work === undefined ? undefined : examined.next().value));
+}
+
 /** Undefined where a repository lacks objects: those of one work do not hide the others. Empty without room to write. */
-export async function examineEach(
+async function examineEach(
   repository: Repository,
   works: readonly Work[],
 ): Promise<(Examined | undefined)[]> {
@@ -174,7 +176,8 @@ function addWork(
   sandbox: Sandbox | undefined,
   converted: ReadonlyMap<string, string> = new Map(),
 ): Named {
-  const { head, base, newer, tip, landed, homes } = work;
+  const { head, base, newer, tip, homes, shared = [] } = work;
+  const landed = base && shared.length > 0 ? history.addFiles(base, shared) : work.landed;
   const files = sandbox === undefined ? head : history.addSandbox(head, { ...sandbox, converted });
   const withParent = (commit: CommitName) =>
     landed === undefined ? commit : history.addMerge(commit, landed);
@@ -184,13 +187,11 @@ function addWork(
     isInPart: sandbox?.files.length !== work.sandbox?.files.length,
     files,
     merge,
-    headMerge: tip && landed === undefined && files !== head ? history.addMerge(tip, head) : merge,
+    headMerge: tip && work.landed === undefined && files !== head ? history.addMerge(tip, head) : merge,
     begun: base && newer && history.addMerge(base, newer),
     homes: homes.map((home) => ({ home, merge: history.addMerge(home.tip, head) })),
   };
 }
-
-const NUMSTAT = ['--numstat', '-z', '-r', '-M', '--no-ext-diff', '--no-textconv'];
 
 /** `stats`: of each sandbox, from the base. `ofHomes`: one for each home, from there to HEAD. */
 function diffStats(
@@ -208,27 +209,8 @@ function diffStats(
   const ofHomes = named.flatMap(({ work, homes }) =>
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),
   );
-  const args = ['diff-tree', '--stdin', '--always', ...NUMSTAT];
-  const output =
-    askGitSync(withoutIndex(git), args, { input: [...pairs, ...ofHomes].join('') })?.toString('latin1') ?? '';
-  const stats: { files: number; insertions: number; deletions: number; in_part: boolean }[] = [];
-  const fields = output.split('\0').values();
-  for (const field of fields) {
-    const counts = /^(\d+|-)\t(\d+|-)\t/.exec(field);
-    const current = stats.at(-1);
-    if (counts === null) {
-      const one = named[stats.length];
-      const in_part = one !== undefined && (one.isInPart || history.inPart.has(one.files));
-      if (field !== '') stats.push({ files: 0, insertions: 0, deletions: 0, in_part });
-    } else if (current !== undefined) {
-      current.files++;
-      current.insertions += Number(counts[1]) || 0;
-      current.deletions += Number(counts[2]) || 0;
-      if (counts[0] !== field) continue;
-      fields.next(); // of a rename: the old name is a field of its own, as the new one
-      fields.next();
-    }
-  }
+  const inPart = named.map(({ isInPart, files }) => isInPart || history.inPart.has(files));
+  const stats = countDiffs(git, [...pairs, ...ofHomes], inPart);
   return { stats, ofHomes: stats.slice(named.length) };
 }
 

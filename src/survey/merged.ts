@@ -97,10 +97,10 @@ export async function mergedSource(git: Git, record: SessionRecord, head: string
 /** `from`: its tip. */
 type Branch = Pick<Landed, 'onto' | 'from'>;
 
-/** The newest acceptance that the branch has still, unless `head` has it as well; if `isWhole`, one of all work. */
+/** The newest acceptance that the branch has still, unless `head` has it as well; if `isWhole`, one of all commits. */
 async function standing(git: Git, record: SessionRecord, { onto, from }: Branch, head = '', isWhole = false) {
   for (let one = record.landed; one !== undefined; one = one.before) {
-    if (one.onto !== onto || (isWhole && one.in_part)) continue;
+    if (one.onto !== onto || (isWhole && one.in_part && !one.with_commits)) continue;
     const found = await findObjects(git, [`${one.source}^{commit}`, `${from}^{commit}`]);
     const [source, tip] = found.map((object) => object?.oid);
     const commit = source && tip && (await landedAs(git, one, tip));
@@ -111,8 +111,11 @@ async function standing(git: Git, record: SessionRecord, { onto, from }: Branch,
 }
 
 /** Of a session: what a branch has of the others that began with the same one. */
-export function familyOf(repository: Repository, git = repository.git) {
-  const { records } = listRecords(repository);
+export function familyOf(
+  repository: Repository,
+  git = repository.git,
+  records = listRecords(repository).records,
+) {
   const parents = new Map<string, string | undefined>(records.map((one) => [one.session_id, one.from]));
   const rootOf = (id: string, depth = 0): string => {
     const parent = depth < records.length ? parents.get(id) : undefined;

@@ -10,6 +10,7 @@ import { attempt } from '../errors.ts';
 import { submoduleHead } from '../git/files/head-file.ts';
 import { LINK, SUBMODULE, treeMode } from '../git/modes.ts';
 import { EXACT_NAMES } from '../git/objects/fast-import.ts';
+import type { IndexEdit } from '../git/objects/scratch-index.ts';
 import { type ScratchObjects, scratchRepository } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import type { GitConfig } from '../git/run/config.ts';
@@ -47,6 +48,15 @@ export class ScratchHistory {
     // A file may be in the place of a directory, or the other way round.
     for (const { path, kind } of entries) if (kind !== 'untracked') this.line(`D ${quote(path)}`);
     for (const entry of entries) if (!isGone(entry)) this.addFile(sandbox, entry, converted.get(entry.path));
+    this.line('');
+    return mark;
+  }
+
+  /** The commit with these files in place of its own. */
+  addFiles(commit: string, files: readonly IndexEdit[]): CommitName {
+    const mark = this.begin();
+    this.line(`from ${commit}`);
+    for (const [path, entry] of files) if (entry !== undefined) this.line(`M ${entry} ${quote(path)}`);
     this.line('');
     return mark;
   }

@@ -3,19 +3,26 @@
  * starts the same number of git processes, and one `git status` in each sandbox.
  */
 import { readTimestamp } from '../autocommit/timestamp.ts';
-import { isPartialClone } from '../git/objects/object-store.ts';
 import { isStagedApart, type StatusEntry, shownFiles } from '../git/objects/status.ts';
 import type { Repository } from '../repository/repository.ts';
-import { hasCommitted, type Landed, type SessionRecord, sessionFolder } from '../session/record.ts';
+import {
+  hasCommitted,
+  type Landed,
+  listRecords,
+  type SessionRecord,
+  sessionFolder,
+} from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
-import { type DiffStat, type Examined, examineEach, type Work } from './examine.ts';
+import type { DiffStat } from './diff-stats.ts';
+import { type Examined, examineAll, type Work } from './examine.ts';
 import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
 import { familyOf, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { findOnlyInSnapshots } from './only-in-snapshots.ts';
 import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { revertsOfMerged } from './reverts.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
+import { workWithShared } from './shared.ts';
 
 type Fact = 'record' | 'isOutOfSight' | 'hasMoved' | 'operation' | 'agentState' | 'lastPrompt' | 'running';
 
@@ -80,7 +87,8 @@ export async function surveySessions(
     const known = starts.filter((start) => head.existing.has(start));
     return head.commit === undefined ? [] : [head.commit, base, workTip, homes, known].flat();
   });
-  const findOthers = familyOf(repository);
+  const all = listRecords(repository).records;
+  const findOthers = familyOf(repository, repository.git, all);
   const others = await Promise.all(records.map((one) => findOthers(one)));
   const graph = readCommitGraph(repository.git, [...tips, ...others.flat().flatMap(Object.values)]);
   const inSnapshots = await findOnlyInSnapshots(repository, sessions);
@@ -89,7 +97,8 @@ export async function surveySessions(
     const more = { others: others[i], inSnapshot: inSnapshots.get(session) };
     return compare({ ...session, ...more }, graph, files.get(session.facts.record.sandbox));
   });
-  const examined = await examineAll(repository, compared);
+  const withShared = compared.map(({ work, facts }) => workWithShared(repository, facts.record, work, all));
+  const examined = await examineAll(repository, await Promise.all(withShared));
   const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
   const fates = findFates(repository, records, refs);
@@ -192,18 +201,6 @@ function mergedByGit({ facts: { record, starts }, head: { commit: head }, ...one
   const [tip, [start]] = [one.base, starts];
   const isMerged = one.hasUserBranch && one.comparison?.ahead.length === 0 && record.landed === undefined;
   return isMerged && tip && head && start && hasCommitted(record, head) ? [{ tip, head, start }] : [];
-}
-
-async function examineAll(
-  repository: Repository,
-  compared: readonly Compared[],
-): Promise<(Examined | undefined)[]> {
-  const works = compared.flatMap(({ work }) => work ?? []);
-  // A merge would fetch the blobs that a partial clone lacks.
-  if (works.length === 0 || isPartialClone(repository)) return [];
-  const examined = await examineEach(repository, works);
-  const found = new Map(works.map((work, i) => [work, examined[i]]));
-  return compared.map(({ work }) => (work === undefined ? undefined : found.get(work)));
 }
 
 async function findLanded(

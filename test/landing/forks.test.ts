@@ -102,6 +102,33 @@ describe('a session and its fork', () => {
     expect(git(repository, 'ls-tree', '--name-only', 'main').split('\n')).toEqual(['f', 'new', 'other']);
   });
 
+  test.each([['--untracked=none'], ['--exclude', 'note'], ['--committed-only']])(
+    'all commits have landed, by accept %s',
+    (...words) => {
+      const { repository, sandbox, fork, commitLine, row, linesOn, last } = forked();
+      write(join(sandbox, 'note'), 'note\n');
+      commitLine(fork('s2'), 3, 'THREE');
+      agtOk(repository, 'accept', 's1', ...words);
+      expect(row('s2')).toMatchObject({ ...OWN, diff: { files: 2, insertions: 2, deletions: 1 } });
+      expect(agtOk(repository, 'diff', 's2', '--base', '--shortstat')).toContain(
+        '2 insertions(+), 1 deletion(-)',
+      );
+      expect(agtOk(repository, 'review', 's2')).toContain('-three\n+THREE\n');
+      agtOk(repository, 'accept', 's2', '--untracked=none');
+      expect([last(), linesOn()]).toEqual([['THREE', '1\t1\tf'], LINES.with(2, 'THREE')]);
+    },
+  );
+
+  test.each(['excluded', 'and changed since'])('a committed file that was %s has not landed', (how) => {
+    const { repository, sandbox, fork, commitLine, row } = forked();
+    commitLine(fork('s2'), 3, 'THREE');
+    if (how !== 'excluded') write(join(sandbox, 'f'), 'all new\n');
+    write(join(sandbox, 'other'), 'y\n');
+    agtOk(repository, 'accept', 's1', '--exclude', 'f');
+    expect(row('s2')).toMatchObject({ ahead: 2, merge: 'clean', diff: { insertions: 1, deletions: 1 } });
+    expect(agtOk(repository, 'accept', 's2', '-n')).toContain('1 file changed, +1 -1\n  M f\n');
+  });
+
   test('syncs before and after the other one has landed', () => {
     const { repository, fork, commitLine, row, linesOn } = forked();
     const [s2, s3] = [fork('s2'), fork('s3')];
@@ -149,6 +176,11 @@ test('a fork began with uncommitted work of its parent, which has landed since: 
   put('new', 'one\ntwo\n', fork);
   put('f', 'two\n', fork);
   agtOk(repository, 'accept', 's1', '--untracked=all');
+  const [row] = JSON.parse(agtOk(repository, 'list', '--json'));
+  expect(row).toMatchObject({ merge: 'clean', diff: { files: 2, insertions: 2, deletions: 2 } });
+  const open = agtOk(repository, 'diff', 'k', '--base', '--', 'new');
+  expect(open).toMatch(/\n one\n\+two$/);
+  expect(agtOk(repository, 'review', 'k')).toMatch(/\n one\n\+two$/);
   agtOk(repository, 'accept', 'k', '--untracked=all');
   expect(git(repository, 'show', 'HEAD:new')).toBe('one\ntwo');
   expect(git(repository, 'show', 'HEAD:f')).toBe('two');

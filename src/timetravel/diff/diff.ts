@@ -5,6 +5,7 @@
  */
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
 import { plainCommit } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
@@ -18,6 +19,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
 import { findStartApart, isMerged, landedSource, tipWithFamily } from '../../survey/merged.ts';
+import { baseWithShared } from '../../survey/shared.ts';
 import {
   type AmbiguousFolders,
   FOLDERS_BESIDE_SANDBOX,
@@ -129,8 +131,8 @@ function compare<T>(
 ): Promise<T & DiffNotes> {
   return withScratchObjects(session.repository, async (scratch) => {
     const { git } = scratch;
-    const from = await readEnd(session, scratch, request.before);
     const after = await readEnd(session.with(request.other ?? session.record), scratch, request.after);
+    const from = await readEnd(session, scratch, request.before, after);
     const isAsCommitted = request.before === 'begun';
     const before = isAsCommitted ? await asCheckedOut(scratch, session.repository, from, after) : from;
     const ambiguous = await readAmbiguousFolders(git, [before.tree, after.tree]);
@@ -148,10 +150,15 @@ function compare<T>(
   });
 }
 
-async function readEnd(session: Session, scratch: ScratchObjects, end: DiffEnd): Promise<ComparedTree> {
+async function readEnd(
+  session: Session,
+  scratch: ScratchObjects,
+  end: DiffEnd,
+  after?: ComparedTree,
+): Promise<ComparedTree> {
   if (end === 'disk') return treeOfDisk(session, scratch);
   if (end === 'work') return treeOfWork(session, scratch);
-  if (end === 'base') return treeOfCommit(scratch, await landingBase(session, scratch.git));
+  if (end === 'base') return treeOfCommit(scratch, await landingBase(session, scratch, after));
   if (end === 'start') return treeOfStart(scratch, await startCommit(session));
   if (end === 'begun') return treeOfStart(scratch, await broughtLast(session));
   return treeOfSnapshot(scratch.git, end);
@@ -164,18 +171,33 @@ async function broughtLast(session: Session): Promise<string> {
 }
 
 /** What the next acceptance begins from: all that has landed is no difference. */
-async function landingBase(session: Session, git: Git): Promise<string> {
+async function landingBase(session: Session, scratch: ScratchObjects, after?: ComparedTree) {
+  const { git } = scratch;
   const { user_branch: onto } = session.record;
   const { commit: head } = await sandboxHead(session);
   const landed = onto && head && (await landedSource(git, session.record, head, { onto, from: onto }));
-  return landed || (await baseCommit(session, git));
+  const tree = after && (await findObject(git, `${after.tree}:sandbox`));
+  const base = landed || (await commonBase(session, git));
+  return tree === undefined ? base : withShared(session, scratch, base, tree);
+}
+
+/** A commit or a tree. `tree`: the content of the session. */
+export async function baseOfWork(session: Session, scratch: Scratch, tree: string): Promise<string> {
+  return withShared(session, scratch, await commonBase(session, scratch.git), tree);
+}
+
+type Scratch = Pick<ScratchObjects, 'git' | 'dir'>;
+
+async function withShared(session: Session, scratch: Scratch, base: string, tree: string): Promise<string> {
+  const { user_branch: from } = session.record;
+  return from === undefined ? base : baseWithShared(session, scratch, { base, from, tree });
 }
 
 /**
  * Where the work of the session begins: its start, if the user has dropped that, with what it has from the branch since;
  * HEAD, if the user branch has the commits in another form; else where the two part. `git` may store objects.
  */
-export async function baseCommit(session: Session, git: Git): Promise<string> {
+async function commonBase(session: Session, git: Git): Promise<string> {
   const { record } = session;
   const { commit } = await sandboxHead(session);
   const { work_branch, user_branch: home, from_commit } = record;
