@@ -39,6 +39,12 @@ test.each([
     /^error: --commits takes one value, and "agt\/s1" is no session\nhint: several: --commits 'agt\/s1~1' --commits agt\/s1\n/,
   ],
   [
+    'review of a path without --',
+    ['review', 's1', 'README.md'],
+    2,
+    /^error: unknown argument "README.md"\nhint: if that is a path: agt session review s1 -- README.md\n/,
+  ],
+  [
     'accept of a path as a session',
     ['accept', 's1', '--include', 'README.md', 'docs', '--exclude', 'x'],
     2,
