@@ -170,7 +170,7 @@ async function leftOut(session: Session, history: readonly Snapshot[], { changes
       const renamed = landing.flatMap(({ old = [] }) => old);
       for (const old of renamed) names.add(old);
       const isOther = turn.number > 0 && renamed.length === 0 && writers?.has(turn.number) === false;
-      if (landing.length === 0 || isOther) turns.add(turn);
+      if ((isTold || own.length > 0) && (landing.length === 0 || isOther)) turns.add(turn);
     }
   }
   return new Set([...turns].flatMap(({ snapshots }) => snapshots));
