@@ -2,7 +2,15 @@
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { gitLines, gitText, inDirectory, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
+import {
+  type Git,
+  gitLines,
+  gitText,
+  inDirectory,
+  isAncestor,
+  resolveObject,
+  runGit,
+} from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type Landed, listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -21,39 +29,31 @@ export async function problemWith(
   worktree?: string,
   isNext = true,
 ): Promise<AgtError | undefined> {
-  const { commit, from, onto } = landed;
+  const { commit, onto } = landed;
   const branch = shortBranch(onto);
   const format = '--format=%(if)%(symref)%(then)%(else)%(refname:short)%(end)';
   const listing = ['for-each-ref', format, '--contains', commit, 'refs/remotes/'];
   const [remote] = await gitLines(git, listing);
   if (isNext && tip === commit && remote === undefined) return undefined;
   const last = commit.slice(0, ABBREVIATED);
-  const isThere = await isAncestor(git, commit, tip);
-  const [, , merged] = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ');
-  const isMerge = isThere && merged !== undefined;
-  const own = isMerge ? [commit] : await gitLines(git, ['rev-list', '--no-merges', `${from}..${commit}`]);
-  const lost = own.map((one) => ({ ...landed, commit: one }));
-  const found = isThere ? own : [...new Set(findForms(git, tip, lost).values())];
-  const open: string[] = [];
-  const [newest = ''] = found;
-  // One that the agent itself has taken back goes together with the commit that did so.
-  for (const oid of found)
-    if ((await isTakenBack(git, oid, newest)) || !(await isTakenBack(git, oid, tip))) open.push(oid);
-  const names = open.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
-  const isRange = isThere && own.length > 1 && open.length === own.length;
-  const range = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${last} && git commit`;
-  const revert = isRange ? range : `git revert ${isMerge ? '-m 1 ' : ''}${names}`;
+  const all = landingsOf(landed).filter((one) => one.onto === onto);
+  const parts = await Promise.all(all.toReversed().map((one) => partOf(git, one, tip)));
+  const { isThere = false, own = [], found = [], names = [] } = parts[0] ?? {};
+  const standing = parts.flatMap((part) => (part?.names.length ? [part] : []));
+  const reverts = [...Map.groupBy(standing, ({ how }) => how)].map(([how, some]) =>
+    [how, ...new Set(some.flatMap(({ words }) => words))].join(' '),
+  );
+  const revert = reverts.join(' && ');
   const place = worktree === undefined ? undefined : inDirectory(git, worktree);
   const hasStaged = place && (await runGit(place, ['diff', '--cached', '--quiet'])).exitCode === 1;
   // git reverts nothing while something is staged.
   const way = hasStaged ? `git stash && ${revert} && git stash pop --index` : revert;
   const alone =
     isActive(record) || record.away !== undefined ? [] : [`bring only the session back: agt undo ${id}`];
-  const hints = [`undo it by a new commit, on "${branch}": ${way}`, ...alone];
-  if (found.length === 0)
-    return new AgtError(`"${branch}" does not have the commit any more`, { hints: alone });
-  if (open.length === 0)
-    return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints: alone });
+  const what = names.length === 0 ? 'the rest' : 'it';
+  const hints = revert === '' ? alone : [`undo ${what} by a new commit, on "${branch}": ${way}`, ...alone];
+  if (found.length === 0) return new AgtError(`"${branch}" does not have the commit any more`, { hints });
+  if (names.length === 0) return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints });
   if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
   if (isThere) {
     const newer = acceptedSince(repository, landed, tip);
@@ -64,7 +64,30 @@ export async function problemWith(
     });
   }
   const part = found.length < own.length ? ` (agt knows only ${found.length} of ${own.length} commits)` : '';
-  return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, { hints });
+  return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names.join(' ')}${part}`, {
+    hints,
+  });
+}
+
+/** An acceptance at the tip of a branch: its commits, those that the branch has, and how those that stand are reverted. */
+async function partOf(git: Git, { commit, from, ...landed }: Landed, tip: string) {
+  if ((await resolveObject(git, `${commit}^{commit}`)) === undefined) return undefined;
+  const isThere = await isAncestor(git, commit, tip);
+  const [, , merged] = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ');
+  const isMerge = isThere && merged !== undefined;
+  const own = isMerge ? [commit] : await gitLines(git, ['rev-list', '--no-merges', `${from}..${commit}`]);
+  const lost = own.map((one) => ({ ...landed, from, commit: one }));
+  const found = isThere ? own : [...new Set(findForms(git, tip, lost).values())];
+  const open: string[] = [];
+  const [newest = ''] = found;
+  // One that the agent itself has taken back goes together with the commit that did so.
+  for (const oid of found)
+    if ((await isTakenBack(git, oid, newest)) || !(await isTakenBack(git, oid, tip))) open.push(oid);
+  const names = open.map((oid) => oid.slice(0, ABBREVIATED));
+  const isRange = isThere && own.length > 1 && open.length === own.length;
+  const range = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${names[0]} && git commit`;
+  const how = isRange ? range : `git revert${isMerge ? ' -m 1' : ''}`;
+  return { isThere, own, found, names, words: isRange ? [] : names, how };
 }
 
 /** The sessions of which `unaccept` can take all that came since off the branch, newest first; undefined if it cannot. */

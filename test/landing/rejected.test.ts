@@ -1,4 +1,5 @@
 /** How accepted work leaves a branch, and rejections of sessions that were accepted in part or rejected before. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -55,6 +56,32 @@ test('work that stands on several branches: each of them is named, with what tak
   expect(stays()).toEqual([
     'stays    its work on release, accepted before; to take it off: agt undo s1, then agt unaccept s1',
   ]);
+});
+
+test('the command names every acceptance that the branch still has, the newest first', () => {
+  const { repository, sandbox } = makeSession();
+  const tip = () => git(repository, 'rev-parse', '--short=12', 'main');
+  const land = (name: string, ...words: string[]) => {
+    writeFileSync(join(sandbox, name), `${name}\n`);
+    agtOk(repository, 'accept', 's1', '--keep', '-m', name, ...words);
+    return tip();
+  };
+  const one = land('one');
+  const two = land('two');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');
+  const way = () => / on "main": (.*)/.exec(agt(repository, 'reject', 's1', '-n').stdout)?.[1] ?? '';
+  expect(way()).toBe(`git revert ${two} ${one}`);
+  expect(agt(repository, 'unaccept', 's1').stderr).toContain(`: git revert ${two} ${one}\n`);
+  git(repository, 'revert', '--no-edit', two);
+  expect(agtOk(repository, 'reject', 's1', '-n')).toContain(
+    `accepted before; undo the rest by a new commit, on "main": git revert ${one}`,
+  );
+  const merge = land('three', '--keep-commits');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');
+  expect(way()).toBe(`git revert -m 1 ${merge} && git revert ${one}`);
+  execFileSync('sh', ['-c', way()], { cwd: repository, env: { ...process.env, GIT_EDITOR: 'true' } });
+  expect(['one', 'two', 'three'].filter((name) => existsSync(join(repository, name)))).toEqual([]);
+  expect(way()).toBe('');
 });
 
 test('agt accept of pushed work says how it goes, as agt unaccept would', () => {
