@@ -274,7 +274,7 @@ const LISTED_COMMITS = 3;
 function submoduleWarning({ sandbox, session_id: id }: SessionRecord, { path, after }: DiffEntry): string[] {
   if (after?.mode !== SUBMODULE) return [];
   const [name, commit] = [displayPath(path), after.oid.slice(0, 10)];
-  const push = `git -C ${shellQuote(join(sandbox, name))} push origin ${commit}:BRANCH`;
+  const push = `git -C ${shellQuote(join(sandbox, name))} push origin ${commit}:refs/heads/BRANCH`;
   return [
     `submodule ${name} is now at ${commit}; if its remote lacks that: ${push} (once the sandbox is gone, first: agt undo ${id})`,
   ];

@@ -1,6 +1,6 @@
 /** An acceptance with hooks, signatures, sparse checkouts and filters, and with a branch that moves meanwhile. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, utimesSync } from 'node:fs';
+import { existsSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -66,16 +66,22 @@ test('a session that is kept lands again, with only the changes since', () => {
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
 });
 
-test('the commit of a submodule that only the sandbox may have is named', () => {
-  const commit = git(sandbox, 'rev-parse', 'HEAD');
+test('the commit of a submodule that only the sandbox may have is named, and how it gets to a new branch', () => {
+  const remote = join(makeTempDir(), 'remote.git');
+  git(repository, 'clone', '-q', '--bare', '.', remote);
+  git(sandbox, 'clone', '-q', remote, 'sub');
+  git(join(sandbox, 'sub'), 'commit', '-q', '--allow-empty', '-m', 'Only here');
+  const commit = git(join(sandbox, 'sub'), 'rev-parse', 'HEAD');
   write(join(sandbox, '.gitmodules'), '[submodule "sub"]\n\tpath = sub\n\turl = ../sub\n');
   git(sandbox, 'update-index', '--add', '--cacheinfo', `160000,${commit},sub`);
-  mkdirSync(join(sandbox, 'sub'));
   const at = commit.slice(0, 10);
-  expect(agt(repository, 'accept', 's1').stderr).toBe(
-    `warning: submodule sub is now at ${at}; if its remote lacks that: git -C ${sandbox}/sub push origin ${at}:BRANCH (once the sandbox is gone, first: agt undo s1)\n`,
+  const push = `git -C ${sandbox}/sub push origin ${at}:refs/heads/BRANCH`;
+  expect(agt(repository, 'accept', 's1', '--keep').stderr).toBe(
+    `warning: submodule sub is now at ${at}; if its remote lacks that: ${push} (once the sandbox is gone, first: agt undo s1)\n`,
   );
   expect(git(repository, 'ls-tree', 'main', 'sub')).toBe(`160000 commit ${commit}\tsub`);
+  run('sh', ['-c', push], { cwd: repository });
+  expect(git(remote, 'rev-parse', 'BRANCH')).toBe(commit);
 });
 
 test('files go through the filters of git, and a sparse worktree stays sparse', () => {
