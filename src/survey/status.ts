@@ -245,7 +245,9 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const hasMergedCommits =
     found.examined?.isMerged === true ||
     (compared.ownCommits === 0 && hasUserBranch && (hasWorked || compared.hasWork === true));
-  const hasAll = found.landed.has(compared) || (hasMergedCommits && !dirty && !isOnlyInSnapshots) || isTaken;
+  const isWhole = isGone && record.state === 'accepted' && !record.landed?.in_part;
+  const hasLanded = found.landed.has(compared) || (isWhole && !fate.isLost && !fate.isElsewhere);
+  const hasAll = hasLanded || (hasMergedCommits && !dirty && !isOnlyInSnapshots) || isTaken;
   return {
     record,
     ...{ folder: sessionFolder(record), sandboxPresent: !isGone },

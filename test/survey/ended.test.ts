@@ -1,7 +1,7 @@
 /** The row of a session that has ended: its last snapshot has the files as they were on disk. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sessionIn } from '../harness/session.ts';
+import { makeSession, sessionIn } from '../harness/session.ts';
 import { agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 test('it counts no file that git converts, has under another name, or keeps in a submodule', () => {
@@ -25,4 +25,27 @@ test('it counts no file that git converts, has under another name, or keeps in a
   git(repository, 'merge', '-q', '--squash', `agt/${id}`);
   git(repository, 'commit', '-q', '-m', 'squashed');
   expect(row()).toMatchObject({ merge: null, merged: true, diff: { files: 0 } });
+});
+
+test('an accepted session is merged if all of it landed, and as long as its commit stands', () => {
+  const { repository } = makeSession();
+  const commit = git(repository, 'rev-parse', 'main');
+  const row = () => {
+    const list = JSON.parse(agtOk(repository, 'list', '--all', '--json'));
+    return list.map(({ merged }: { merged: boolean }) => merged);
+  };
+  for (const id of ['whole', 'in-part']) {
+    const { sandbox } = sessionIn(repository, id);
+    for (const name of [id, `rest of ${id}`]) write(join(sandbox, name), id);
+  }
+  agtOk(repository, 'accept', 'whole');
+  agtOk(repository, 'accept', 'in-part', '--include', 'in-part');
+  expect(row()).toEqual([false, true, false]);
+  expect(agtOk(repository, 'remove', '--merged', '-n')).toBe('');
+  git(repository, 'revert', '--no-edit', 'main~1');
+  expect(row()).toEqual([false, false, false]);
+  git(repository, 'revert', '--no-edit', 'main');
+  expect(row()).toEqual([false, true, false]);
+  git(repository, 'reset', '-q', '--hard', commit);
+  expect(row()).toEqual([false, false, false]);
 });
