@@ -13,6 +13,7 @@ import {
   sessionFolder,
 } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { isEnded } from '../session/state.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import type { DiffStat } from './diff-stats.ts';
 import { type Examined, examineAll, type Work } from './examine.ts';
@@ -34,7 +35,7 @@ export interface SessionStatus extends Pick<SandboxFacts, Fact | 'pushed'> {
   readonly headCommit: string | undefined;
   /** Commits of HEAD that the user branch does not have, or without one the start commit; undefined if git cannot tell. */
   readonly ahead: number | undefined;
-  /** Commits of the user branch that HEAD does not have; undefined without a user branch. */
+  /** Commits of the user branch that HEAD does not have; undefined without a user branch, and once it has ended. */
   readonly behind: number | undefined;
   /** Files that differ from HEAD, untracked ones included; undefined if agt cannot tell. */
   readonly dirty: number | undefined;
@@ -255,7 +256,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     head: head.branch,
     headCommit: head.commit,
     ahead: knowsOwn ? compared.ownCommits : undefined,
-    behind: hasUserBranch ? comparison?.behind.length : undefined,
+    behind: hasUserBranch && !isEnded(record) ? comparison?.behind.length : undefined,
     dirty,
     diff: knowsOwn ? ownDiff : undefined,
     merge: mergeOf(compared, found),

@@ -27,6 +27,18 @@ test('it counts no file that git converts, has under another name, or keeps in a
   expect(row()).toMatchObject({ merge: null, merged: true, diff: { files: 0 } });
 });
 
+test('how far a session that has ended is behind is said neither in the list nor in JSON', () => {
+  const { repository } = makeSession();
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');
+  const behind = (command: string, ...words: string[]) =>
+    [JSON.parse(agtOk(repository, 'session', command, ...words, '--json'))].flat()[0].behind;
+  const both = () => [behind('list', '--all'), behind('show', 's1')];
+  expect(both()).toEqual([1, 1]);
+  agtOk(repository, 'remove', 's1');
+  expect(both()).toEqual([null, null]);
+  expect(agtOk(repository, 'list', '--all')).toMatch(/^s1 +removed +\+0 +- +- +- /m);
+});
+
 test('an accepted session is merged if all of it landed, and as long as its commit stands', () => {
   const { repository } = makeSession();
   const commit = git(repository, 'rev-parse', 'main');
