@@ -102,7 +102,7 @@ async function mergedSessions(repository: Repository) {
   const kept = merged.flatMap(({ record }, i) =>
     stays[i] === '' ? [] : `note: ${record.session_id} stays: ${stays[i]}\n`,
   );
-  const none = ids.length === 0 ? 'note: no session has all of its work merged; see: agt list\n' : '';
+  const none = merged.length === 0 ? 'note: no session has all of its work merged; see: agt list\n' : '';
   return { ids, note: kept.join('') + none, by: '--merged' };
 }
 
