@@ -49,6 +49,8 @@ export interface ActivityRequest {
   readonly since: Date | undefined;
   readonly limit: number;
   readonly countLines: boolean;
+  /** Files that no turn of these lists: see `landedFiles`. */
+  readonly landed?: ReadonlySet<string>;
 }
 
 /** A part of a session has landed, this was taken back, or the session has failed or ended. */
@@ -107,7 +109,7 @@ export function readOutcomes(
 /** Newest first. */
 export async function readActivity(
   repository: Repository,
-  { sessions, since, limit, countLines }: ActivityRequest,
+  { sessions, since, limit, countLines, landed = new Set() }: ActivityRequest,
 ): Promise<Turn[]> {
   const { records } = listRecords(repository);
   const { snapshots, authored } = await readAllAuthors(repository, records);
@@ -126,12 +128,14 @@ export async function readActivity(
   const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
   const agentOf = namesOfAgents(records, authored);
   const undone = await undoneSteps(repository, records, authored);
+  const isOwn = ({ path, oid }: FileChange) => !landed.has(`${path} ${oid}`);
   const isEmpty = ({ number, snapshots: own }: TurnSteps, changed: readonly FileChange[] = []) =>
     number === 0 && changed.length === 0 && own.every((one) => labelByPerson(one) === undefined);
   let [chosen, files]: [TurnSteps[], Awaited<ReturnType<typeof filesOfTurns>>] = [[], new Map()];
   for (let looked = limit; chosen.length < limit; looked *= 2) {
     const some = newest.slice(0, looked);
-    files = await filesOfTurns(repository.git, some, authored, { countLines, asShown: true });
+    const changed = await filesOfTurns(repository.git, some, authored, { countLines, asShown: true });
+    files = new Map([...changed].map(([turn, all]) => [turn, all.filter(isOwn)]));
     chosen = some.filter((turn) => !isEmpty(turn, files.get(turn))).slice(0, limit);
     if (some.length === newest.length) break;
   }

@@ -20,8 +20,9 @@ export interface FileChange {
   /** Number of lines; undefined without `countLines` and for a file that git considers binary. */
   readonly insertions: number | undefined;
   readonly removals: number | undefined;
-  /** Bytes of the new content. */
+  /** Bytes of the new content, and its name. */
   readonly size: number;
+  readonly oid: string | undefined;
 }
 
 export interface SnapshotChanges {
@@ -71,13 +72,13 @@ function describe(
   sizes: ReadonlyMap<string, number>,
 ): FileChange {
   const kind = before === undefined ? 'added' : after === undefined ? 'deleted' : 'changed';
-  return { path, kind, ...lines, size: sizes.get(after?.oid ?? '') ?? 0 };
+  return { path, kind, ...lines, size: sizes.get(after?.oid ?? '') ?? 0, oid: after?.oid };
 }
 
 /** By commit, by one git. Those without a snapshot before them are not in the result. */
 export async function compareWithPrevious(
   git: Git,
-  snapshots: readonly Snapshot[],
+  snapshots: readonly Pick<Snapshot, 'commit' | 'previous'>[],
   options: TimelineOptions = { pathspecs: completePathspecs([]), countLines: false },
 ): Promise<Map<string, DiffEntry[]>> {
   const later = snapshots.filter(({ previous }) => previous !== undefined);

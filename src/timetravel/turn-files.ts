@@ -3,13 +3,16 @@ import { findObjects } from '../git/objects/object-reader.ts';
 import { findRenames } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { isUndoOfWhole } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
+import { landingsOf } from '../survey/landed.ts';
 import { planTakeBack } from './restore/take-back.ts';
-import { type FileChange, readTimeline } from './timeline.ts';
+import { compareWithPrevious, type FileChange, readTimeline } from './timeline.ts';
 import type { AuthoredHistory, TurnSteps } from './turns.ts';
 
 /** Steps that follow each other, as one snapshot that changes all that they did; oldest first. */
@@ -139,6 +142,26 @@ export async function filesOfTurns(
       return [turn, [...files.values()]];
     }),
   );
+}
+
+/** What acceptances of these repositories brought, and the folder of a checkout has: paths, with the name of the content. */
+export async function landedFiles(repositories: readonly Repository[]): Promise<Set<string>> {
+  const found = await Promise.all(
+    repositories.map(async (repository) => {
+      const { git } = repository;
+      const all = listRecords(repository).records.flatMap(({ landed }) => landingsOf(landed));
+      const known = await findObjects(
+        git,
+        all.flatMap(({ commit, from }) => [commit, from]),
+      );
+      const pairs = all
+        .filter((_, i) => known[2 * i] && known[2 * i + 1])
+        .map(({ commit, from }) => ({ commit, previous: from }));
+      return compareWithPrevious(git, pairs, { pathspecs: [], countLines: false });
+    }),
+  );
+  const files = found.flatMap((one) => [...one.values()].flat());
+  return new Set(files.map(({ path, after }) => `sandbox/${path} ${after?.oid}`));
 }
 
 /** A renamed file is one, as git shows it. */

@@ -182,3 +182,22 @@ test('a prompt without the call of a tool is in no list of turns', () => {
     expect(said('--stat')).toContain('A  +1 -0  größer.txt');
   }
 });
+
+test('files that an acceptance brought are no work in the checkout, which has a row for its own', () => {
+  const { repository, sandbox } = newSession({ 'a.txt': 'a\n', 'gone.txt': 'g\n' }, 'one');
+  agtOk(repository, 'snapshot');
+  write(join(sandbox, 'a.txt'), 'b\n');
+  write(join(sandbox, 'new.txt'), 'n\n');
+  rmSync(join(sandbox, 'gone.txt'));
+  agtOk(repository, 'accept', 'one');
+  agtOk(repository, 'snapshot');
+  const rows = () =>
+    agtOk(repository, 'activity')
+      .split('\n')
+      .flatMap((line) => / \(folder\) +(.*)/.exec(line)?.[1] ?? []);
+  expect(rows()).toEqual([]);
+  write(join(repository, 'a.txt'), 'c\n');
+  write(join(repository, 'own.txt'), 'o\n');
+  agtOk(repository, 'snapshot');
+  expect(rows()).toEqual(['-      2      (no agent) changed a.txt, own.txt']);
+});

@@ -15,6 +15,7 @@ import {
   readOutcomes,
   type Turn,
 } from '../../../timetravel/activity.ts';
+import { landedFiles } from '../../../timetravel/turn-files.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import {
@@ -41,8 +42,9 @@ export const sessionActivity = defineCommand({
     'agt knows prompts from the hooks of agents, and passes over those whose calls of tools have changed nothing, without ' +
     'a failure. Further rows say what has landed, as which commit, whether only in part, what agt unaccept took back, and ' +
     'which sessions are failed, rejected or removed now: such a row goes when agt undo brings its session back. A git ' +
-    'revert of a landed commit stands in the row of that commit, which keeps its time, with --since as well. Sessions ' +
-    'that have ended count as long as agt gc has not deleted their snapshots. agt log ID --turns numbers those of which ' +
+    'revert of a landed commit stands in the row of that commit, which keeps its time, with --since as well. Files that ' +
+    'an acceptance has brought into a folder are no changes there. Sessions that have ended count as long as agt gc has ' +
+    'not deleted their snapshots. agt log ID --turns numbers those of which ' +
     'hooks have told, for agt diff ID --turn N. agt activity and agt log --all-sessions are the same command.',
   positionals: { ids: option.many('only the turns of these sessions') },
   options: {
@@ -112,6 +114,10 @@ async function sourcesHere(context: Context): Promise<Source[]> {
 async function readAll(sources: readonly Source[], request: ActivityRequest) {
   const rows: Row[] = [];
   const errors: unknown[] = [];
+  const users = sources.flatMap(({ repository, record }) => (record === undefined ? repository : []));
+  // They are in the rows of their sessions.
+  const landed =
+    users.length === sources.length ? undefined : await landedFiles(users).catch(() => undefined);
   for (const source of sources) {
     const { repository, record, place } = source;
     const rowOf = (one: Turn | Outcome, key: string | undefined, entry: Entry): Row => ({
@@ -119,7 +125,7 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
       ...entry,
     });
     try {
-      const turns = await readActivity(repository, request);
+      const turns = await readActivity(repository, { ...request, ...(record && landed && { landed }) });
       // Of one second, an end comes after its turn.
       for (const one of readOutcomes(repository, request))
         rows.push(rowOf(one, one.landed?.commit, outcomeEntry(source, one)));
