@@ -1,11 +1,12 @@
 /** Reads what each snapshot of a session changed. The number of git calls does not depend on the number of snapshots. */
+import { takenRef } from '../filter/agent-refs.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import { findObjects } from '../git/objects/object-reader.ts';
+import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { AS_CHECKED_OUT } from '../snapshot/format.ts';
+import { AS_CHECKED_OUT, WITH_CHANGES } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { emptyTree, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
@@ -45,13 +46,15 @@ export async function readTimeline(
   const { pathspecs } = options;
   const completed = { ...options, pathspecs: completePathspecs(pathspecs) };
   const entries = await compareWithPrevious(git, snapshots, completed);
-  for (const { commit, previous, parents, label } of snapshots) {
+  for (const { commit, previous, parents, label, session } of snapshots) {
     if (previous !== undefined) continue;
-    const found = await compareWithStart(git, { commit, start: parents[0] ?? commit }, completed);
-    const isConverted = ({ before }: DiffEntry) => label === AS_CHECKED_OUT && before !== undefined;
+    const start = parents[0] ?? commit;
+    const found = await compareWithStart(git, { commit, start }, completed);
+    const own =
+      label === AS_CHECKED_OUT ? new Set() : label === WITH_CHANGES && (await ownPaths(git, session, start));
     entries.set(
       commit,
-      found.filter((entry) => !isConverted(entry)),
+      found.filter(({ path, before }) => !own || before === undefined || own.has(path)),
     );
   }
   const sizes = await readSizes(git, [...entries.values()].flat());
@@ -59,6 +62,12 @@ export async function readTimeline(
     snapshot,
     files: (entries.get(snapshot.commit) ?? []).map((entry) => describe(entry, sizes)),
   }));
+}
+
+/** What the user had changed, without files that only the checkout has converted; undefined if git has no note of it. */
+async function ownPaths(git: Git, session: string, start: string) {
+  const taken = await findObject(git, `${takenRef(session)}^{commit}`);
+  return taken && new Set((await diffTrees(git, start, taken)).map(({ path }) => `sandbox/${path}`));
 }
 
 /** Without any that includes something, all files of the session. */

@@ -176,3 +176,22 @@ test('unaccept leaves what the user had not committed before as it was', () => {
   agtOk(repository, 'accept', 's1', '--untracked=all');
   expect(git(repository, 'status', '--porcelain')).toBe('');
 });
+
+test('files that only the checkout has converted are no changes of the user', () => {
+  const repository = makeRepository({
+    '.gitattributes': '*.bat eol=crlf\n',
+    'a.bat': 'a\n',
+    f: 'f\n',
+    g: 'g\n',
+  });
+  write(join(repository, 'f'), 'f\nmore\n');
+  write(join(repository, 'new.bat'), 'new\r\n');
+  rmSync(join(repository, 'g'));
+  agtOk(repository, 'session', 'new', 's1', '--with-changes');
+  expect(agtOk(repository, 'session', 'log', 's1', '--stat').split('\n').slice(1)).toEqual([
+    expect.stringMatching(/ 1 +1 +1 .* with your changes/),
+    '    M  +1 -0  f',
+    '    D  +0 -1  g',
+    '    A  +1 -0  new.bat',
+  ]);
+});
