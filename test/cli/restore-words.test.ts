@@ -1,5 +1,5 @@
 /** The words of agt restore. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -132,4 +132,16 @@ test('a dry run of a restore that would change nothing says so, as the restore d
   const would = agtOk(repository, 'restore', 's1', '@', '-n');
   expect(would).toMatch(/^s1: nothing to restore: as in \w+ already$/);
   expect(agtOk(repository, 'restore', 's1', '@')).toBe(would);
+});
+
+test('directories of which only the permissions differ come after the files', () => {
+  const session = makeSession({ 'b/file': '0\n', 'a/b/file': '0\n', c: '0\n' });
+  const { repository, sandbox } = session;
+  agtOk(repository, 'autocommit', 's1', '-m', 'then');
+  for (const name of ['a', 'a/b']) chmodSync(join(sandbox, name), 0o700); // as a restore that was killed
+  write(join(sandbox, 'c'), '1\n');
+  const changes = ['M c', 'permissions of a: 755', 'permissions of a/b: 755'];
+  const lines = (...words: string[]) => agtOk(repository, 'restore', 's1', 'then', ...words).split('\n');
+  expect(lines('-n').slice(0, 3)).toEqual(changes);
+  expect(lines().slice(1, 4)).toEqual(changes.map((line) => `  ${line}`));
 });

@@ -111,7 +111,7 @@ export function reportPreview(
       dry_run: true,
     },
     text: lines([
-      ...(isBack ? [] : paths.map(({ kind, path }) => `${kind} ${showPath(path)}`)),
+      ...(isBack ? [] : paths.map(changeText)),
       ...moves.map((move) => describeMove(move, true)),
       `${shownId(record)}: ${isNothing ? nothingToRestore(snapshot.commit) : would}`,
       moved !== '' && moved,
@@ -119,6 +119,12 @@ export function reportPreview(
     notes: noteOf(AS_COMMITTED, preview.committed),
     warnings: warningOfOthers(session, theirs) + lines(staying.map((line) => `warning: ${line}`)),
   };
+}
+
+export function changeText({ kind, path, bits }: RestoreResult['changed'][number]): string {
+  return bits === undefined
+    ? `${kind} ${showPath(path)}`
+    : `permissions of ${showPath(path)}: ${bits.toString(8)}`;
 }
 
 export function changesJson(changed: RestoreResult['changed']) {

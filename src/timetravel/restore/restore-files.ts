@@ -141,6 +141,8 @@ export interface ChangedPath {
   readonly kind: 'A' | 'M' | 'D' | '!';
   /** As shown to people, relative to the sandbox. */
   readonly path: string;
+  /** Of a file or directory of which only the permissions change. */
+  readonly bits?: number;
 }
 
 export function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): ChangedPath[] {
@@ -149,18 +151,19 @@ export function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): C
     ...plan.writes.map(({ path, isNew }) => ({ kind: isNew ? ('A' as const) : ('M' as const), path })),
     ...plan.emptyDirectories.removed.map((path) => ({ kind: 'D' as const, path })),
     ...plan.emptyDirectories.made.map((path) => ({ kind: 'A' as const, path })),
-    ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
+    ...[...plan.modes].map(([path, bits]) => ({ kind: 'M' as const, path, bits })),
     ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
   ];
   const first = [...new Map(paths.toReversed().map((one) => [one.path, one])).values()];
   // A user who reads `A config` beside files looks for it among them.
   const inside = first.filter(({ path }) => !TOP_FOLDERS.some((top) => top === path));
   const told = inside.length > 0 ? inside : first;
-  return sorted(told.map(({ kind, path }) => ({ kind, path: shownPath(path, ambiguous) })));
+  return sorted(told.map((one) => ({ ...one, path: shownPath(one.path, ambiguous) })));
 }
 
 function sorted(paths: readonly ChangedPath[]): ChangedPath[] {
-  return paths.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const isMode = ({ bits }: ChangedPath) => Number(bits !== undefined);
+  return paths.toSorted((a, b) => isMode(a) - isMode(b) || (a.path < b.path ? -1 : 1));
 }
 
 /** Every path that a plan changes. */

@@ -32,6 +32,7 @@ import { interruptible } from '../../output/interrupted.ts';
 import {
   AS_COMMITTED,
   changesJson,
+  changeText,
   countRestored,
   describeMismatches,
   describePosition,
@@ -222,7 +223,7 @@ function reportRestore(
   const isUndo = by !== 'restore' || thing !== undefined;
   const named = isPrompt || isOfFiles(request) || isBack === false ? changed : [];
   const most = isUndo && !isPrompt ? FEW : MOST_LISTED;
-  const files = named.map(({ kind, path }) => `  ${kind} ${showPath(path)}`);
+  const files = named.map((one) => `  ${changeText(one)}`);
   const text = [
     `${shownId(record)}: ${commit === before ? nothingToRestore(snapshot.commit) : done}`,
     ...files.slice(0, most),
