@@ -86,20 +86,23 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const errors = failures.map((failure) => failure.error);
   const pruned = dryRun ? undefined : retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
   const disk = (await pruned?.catch((error: unknown) => void errors.push(error))) ?? null;
-  const unreachable = dryRun ? await previewPrune(repository, pruneBefore) : 0;
-  const coming = total + unreachable;
+  const unreachable = dryRun ? await previewPrune(repository, pruneBefore) : { expired: 0, young: 0 };
+  const coming = total + unreachable.expired;
   const isNothing = outcomes.length === 0 && coming === 0;
   const young = pruneBefore === 'now' ? '' : `, once it is older than ${pruneBefore}`;
   const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
-    json: dryRun ? { sessions, bytes: coming } : { sessions, errors: failed, disk },
+    json: dryRun ? { sessions, bytes: coming, young: unreachable.young } : { sessions, errors: failed, disk },
     text: [
       ...outcomes.map((outcome) => describeOutcome(outcome, bytes, copies, dryRun)),
       dryRun ? (isNothing ? NOTHING_BUT_PACKS : `would free about ${showSize(coming)}${young}\n`) : '',
       disk === null ? '' : describeDisk(disk),
     ].join(''),
-    notes: lines([...stays].map(([id, reason]) => `note: ${id} stays: ${reason}`)),
+    notes: lines([
+      ...[...stays].map(([id, reason]) => `note: ${id} stays: ${reason}`),
+      unreachable.young > 0 && `note: ${tooYoung(unreachable.young)}`,
+    ]),
     errors,
     failed: damaged.length > 0,
   };
@@ -147,8 +150,10 @@ const WORTH_MENTIONING = 1 / 100;
 /** Names in a line. */
 const LISTED = 3;
 
+const tooYoung = (bytes: number) =>
+  `${showSize(bytes)} is unreachable but still too young; to delete it now: agt gc --prune=now`;
+
 function describeDisk({ before, after, young, left, garbage_removed, garbage_left }: PruneResult): string {
-  const tooYoung = `${showSize(young)} is unreachable but still too young; to delete it now: agt gc --prune=now`;
   const inPacks = `${showSize(left)} is unreachable, in packs that are not worth rewriting yet`;
   const gone = `removed what a killed git had left: ${describeGarbage(garbage_removed)}`;
   const stays = `left, because git may be writing it: ${describeGarbage(garbage_left)}; if none does: agt gc --prune=now`;
@@ -156,7 +161,7 @@ function describeDisk({ before, after, young, left, garbage_removed, garbage_lef
     garbage_removed.length > 0 && gone,
     garbage_left.length > 0 && stays,
     `freed ${showSize(Math.max(0, before - after))}; the object store takes ${showSize(after)}`,
-    young > 0 && tooYoung,
+    young > 0 && tooYoung(young),
     left > after * WORTH_MENTIONING && inPacks,
   ]);
 }

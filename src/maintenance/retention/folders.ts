@@ -58,7 +58,8 @@ async function tidyFolder(
   const of = { store, folder: record.checkout };
   if (dryRun) {
     const { plans, total } = await retryAfterChange(() => planRetention(repository, { thin, now }));
-    return { ...of, plan: plans[0], freed: total + (await previewPrune(repository, pruneBefore)) };
+    const { expired } = await previewPrune(repository, pruneBefore);
+    return { ...of, plan: plans[0], freed: total + expired };
   }
   const { outcomes, failures } = await applyRetention(repository, { thin, now });
   const { before, after } = await retryAfterChange(() => pruneAndRepack(repository, pruneBefore));

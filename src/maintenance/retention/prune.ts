@@ -63,10 +63,13 @@ export function pruneAndRepack(repository: Repository, expire: string): Promise<
 const CLEANING = 'cleaning the object store';
 const STEPS = 4;
 
-/** Bytes of the unreachable objects that a prune would delete now. */
-export async function previewPrune(repository: Repository, expire: string): Promise<number> {
+/** Bytes of the unreachable objects that a prune would delete now, and of those that are too young for it. */
+export async function previewPrune(repository: Repository, expire: string) {
   const { survey, chosen } = await lookForUnreachable(repository, expire);
-  return chosen.reduce((sum, { expired }) => sum + expired, survey.loose.bytes);
+  return {
+    expired: chosen.reduce((sum, { expired }) => sum + expired, survey.loose.bytes),
+    young: survey.young,
+  };
 }
 
 async function lookForUnreachable(repository: Repository, expire: string) {
