@@ -11,20 +11,30 @@ import { pushLocks } from '../layout.ts';
 import { startAgt } from '../process/invocation.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
-import { isAttached, readRecord } from './record.ts';
+import { isAttached, readRecord, type SessionRecord } from './record.ts';
 import { copyOn } from './share-file.ts';
 import { isEnded } from './state.ts';
 
 export async function pushLater(repository: Repository, id: SessionId): Promise<void> {
-  const { settings, agtDir, git } = repository;
-  if (!settings.enabled || settings.push === '' || !Number.isFinite(settings.pushEvery)) return;
-  const record = attempt(() => readRecord(repository, id));
-  if (record === undefined || isAttached(record) || record.away !== undefined) return;
-  const { copy, isDeleted } = copyOn({ repository, id }, settings.push);
-  if (isDeleted || (copy === undefined && isEnded(record))) return;
-  const isSaid = (copy?.state ?? record.state) === record.state;
-  if (isSaid && copy?.refs['tip'] === (await findObject(git, tipRef(id)))) return;
-  if (await isLocked(pushLocks(agtDir, id).waiting)) return;
+  const { agtDir, git } = repository;
+  if (!(await recordToPush(repository, id)) || (await isLocked(pushLocks(agtDir, id).waiting))) return;
   // The agent's call ends before.
-  startAgt(['session', 'push', id, settings.push, '--later'], git.cwd, git.env);
+  startAgt(['session', 'push', id, '--later'], git.cwd, git.env);
+}
+
+/** As the disk has it now, if `agt.push` is to send a snapshot of the session, or its state. */
+export async function recordToPush(
+  repository: Repository,
+  id: SessionId,
+): Promise<SessionRecord | undefined> {
+  const { settings, git } = repository;
+  if (!settings.enabled || settings.push === '' || !Number.isFinite(settings.pushEvery)) return undefined;
+  const record = attempt(() => readRecord(repository, id));
+  if (record === undefined || isAttached(record) || record.away !== undefined) return undefined;
+  const { copy, isDeleted } = copyOn({ repository, id }, settings.push);
+  if (isDeleted || (copy === undefined && isEnded(record))) return undefined;
+  const tip = await findObject(git, tipRef(id));
+  const isSaid = (copy?.state ?? record.state) === record.state && copy?.refs['tip'] === tip;
+  // The tip of a new session is the commit where it began.
+  return tip === undefined || tip === record.from_commit || isSaid ? undefined : record;
 }

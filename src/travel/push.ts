@@ -7,17 +7,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotCaptured } from '../autocommit/capture.ts';
 import { withLock } from '../disk/lock.ts';
 import { AgtError, plural } from '../errors.ts';
-import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { resolveObject } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { once } from '../once.ts';
 import { reportProgress } from '../process/progress.ts';
+import type { Repository } from '../repository/repository.ts';
 import { isBusy, type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
 import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { recordToPush } from '../session/push-later.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { copyOn, readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
@@ -130,6 +130,7 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
     const has = { refs, parts, said, state: record.state, holder, sealedFor: recipients, snapshots };
     if (dryRun) return { snapshots, size };
     reportProgress('pushing');
+    requirePresent(session, request);
     const moving = { from: there, to: { ...share, ...next, ...has }, record, refs: sent, recipients };
     return (await moveShare(session, scratch, { ...moving, step: 'push' })) && { snapshots, size };
   };
@@ -151,14 +152,24 @@ function isFree({ away }: SessionRecord, { again }: Push): boolean {
 async function capture(session: LockedSession, request: Push) {
   const { now, dryRun, asItIs } = request;
   if (!isFree(session.record, request)) refuseAway(session.record);
-  const { intent } = session.record;
+  const { intent } = requirePresent(session, request);
   if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
   const look = dryRun ? previewCapture : captureSession;
   const captured = isActive(session.record) && !asItIs ? await look(session, { now }) : undefined;
   const { failed = [], skipped = [], changes = [] } = captured ?? {};
   const unseen = dryRun ? changes.length : 0;
   const record = session.read() ?? session.record;
-  return { record, refs: await existingRefs(session), left: [...failed, ...skipped], unseen };
+  const refs = await existingRefs(session);
+  if (!dryRun && [undefined, record.from_commit].includes(refs['tip']))
+    throw new AgtError(`session "${session.id}" has no snapshot to send`);
+  return { record, refs, left: [...failed, ...skipped], unseen };
+}
+
+/** @throws AgtError if somebody has removed it meanwhile, or the copy for which nobody has asked again */
+function requirePresent(session: Session, { remote, asItIs }: Push): SessionRecord {
+  const record = readRecord(session.repository, session.id);
+  if (record !== undefined && !(asItIs && copyOn(session, remote).isDeleted)) return record;
+  throw new AgtError(`somebody has removed session "${session.id}" meanwhile`);
 }
 
 /** Undefined if the session does not build on what the remote has, of which the last part names the newest one first. */
@@ -223,39 +234,40 @@ function becomeAway(
 }
 
 interface LaterRequest {
-  readonly remote: string;
+  /** With the settings that it has at the call. */
+  readonly open: () => Promise<Repository>;
   readonly env: NodeJS.ProcessEnv;
   readonly now: () => Date;
 }
 
 /**
  * The process that `agt.push` starts (session/push-later.ts): without a word, also if the remote cannot be reached. Until
- * the remote has every snapshot. A process that waits already does it.
+ * the remote has every snapshot, or the session or the setting is gone. A process that waits already does it.
  */
-export async function pushInBackground(session: Session, request: LaterRequest): Promise<void> {
-  const { repository, id } = session;
-  const every = 1000 * repository.settings.pushEvery;
+export async function pushInBackground({ repository, id }: Session, request: LaterRequest): Promise<void> {
   const lock = pushLocks(repository.agtDir, id).waiting;
+  const wanted = async () => {
+    const opened = await request.open();
+    const record = await recordToPush(opened, id);
+    return record && new Session(opened, record);
+  };
   await withLock(lock, `the push of session "${id}"`, async () => {
-    for (let tip = ''; tip !== (await newest(session)); ) {
-      const last = Date.parse(readShares(session).copies[0]?.pushed_at ?? '') || 0;
+    for (let before = await wanted(); before !== undefined; before = await wanted()) {
+      const every = 1000 * before.repository.settings.pushEvery;
+      const last = Date.parse(readShares(before).copies[0]?.pushed_at ?? '') || 0;
       await sleep(Math.max(0, Math.min(every, last + every - request.now().getTime())));
-      tip = await newest(session);
-      if (copyOn(session, request.remote).isDeleted) return;
-      if (!(await tryPush(session, request))) return;
+      const session = await wanted();
+      if (session === undefined || !(await tryPush(session, request))) return;
     }
   }).catch((error: unknown) => {
     if (!isBusy(error)) throw error;
   });
 }
 
-async function newest({ git, id }: Session): Promise<string> {
-  return (await resolveObject(git, tipRef(id))) ?? '';
-}
-
 /** A failure is for `agt status`. The next snapshot tries again. */
-async function tryPush(session: Session, { env, remote, now }: LaterRequest): Promise<boolean> {
+async function tryPush(session: Session, { env, now }: LaterRequest): Promise<boolean> {
   const time = now();
+  const remote = session.repository.settings.push;
   try {
     const { copy } = copyOn(session, remote);
     if (copy?.plain === undefined && (await readKeys(env)) === undefined)
@@ -268,6 +280,7 @@ async function tryPush(session: Session, { env, remote, now }: LaterRequest): Pr
     return true;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    if (!(await recordToPush(session.repository, session.id))) return false;
     const shares = readShares(session);
     const share = shares.copies[0] ?? newShare(remote);
     writeShares(session, withCopy(shares, { ...share, failed: { at: time.toISOString(), reason } }));

@@ -116,6 +116,41 @@ test('the last snapshot of a session goes as well: it has ended, or went back', 
   expect(readFileSync(join(sessionOf(there, 's1').sandbox, 'a.txt'), 'utf8')).toBe('the last words\n');
 });
 
+test('waits for the first snapshot, and ends with the session, its copy or the setting', async () => {
+  const { remote, here, there } = makeTwo();
+  agt(here, 'key', 'new');
+  const all = { fresh: here, deleted: here, gone: here, unset: there };
+  const set = (every: string) => {
+    for (const repository of [here, there]) {
+      agtOk(repository, 'config', 'set', 'agt.pushEvery', every);
+      agtOk(repository, 'config', 'set', 'agt.push', 'origin');
+    }
+  };
+  const heads = () => git(remote, 'for-each-ref', 'refs/agt/shared/*/head').split('\n').filter(Boolean);
+  const capture = (id: keyof typeof all, content: string) => {
+    write(join(sessionOf(all[id], id).sandbox, 'a.txt'), content);
+    agtOk(all[id], 'autocommit', id);
+  };
+  const waits = (id: keyof typeof all) => existsSync(join(all[id], `.git/agt/locks/.push-later-${id}`));
+  set('0 seconds');
+  for (const [id, repository] of Object.entries(all)) agtOk(repository, 'session', 'new', '--id', id);
+  await sleep(2000);
+  expect(heads()).toEqual([]);
+  for (const id of ['fresh', 'deleted', 'gone', 'unset'] as const) capture(id, 'first\n');
+  await until(() => heads().length === 4 && !Object.keys(all).some((id) => waits(id as keyof typeof all)));
+  set('15 seconds');
+  for (const id of ['deleted', 'gone', 'unset'] as const) capture(id, 'second\n');
+  await until(() => waits('deleted') && waits('gone') && waits('unset'));
+  agtOk(here, 'session', 'push', 'deleted', '--delete');
+  agtOk(here, 'session', 'remove', 'gone', '--delete-branch', '--force');
+  agtOk(there, 'config', 'unset', 'agt.push');
+  const before = heads();
+  expect(before).toHaveLength(3);
+  await until(() => !waits('deleted') && !waits('gone') && !waits('unset'));
+  expect(heads()).toEqual(before);
+  expect(existsSync(join(here, '.git/agt/shared/gone.json'))).toBe(false);
+});
+
 test('if one session is on a remote, those on none are named without agt.push, also ended ones with work', () => {
   const { here } = makeTwo();
   const begin = (id: string) => {

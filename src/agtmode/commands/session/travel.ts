@@ -18,7 +18,7 @@ import { type PushRequest, pushInBackground, pushSession } from '../../../travel
 import { isHere } from '../../../travel/share.ts';
 import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
 import { partOf, type Report, reportEach } from '../../command-line/report.ts';
-import type { Context } from '../../context.ts';
+import { type Context, openContext } from '../../context.ts';
 import { lines, showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
@@ -76,7 +76,8 @@ export const sessionPush = defineCommand({
     if (!all) {
       const { session, words } = await sessionToSend(context, given);
       if (!later) return push(context, await connectAgain(session), { ...args, remote: words[0] });
-      await pushInBackground(session, { env: context.env, remote: words[0] ?? '', now: context.now });
+      const open = () => openContext(context.cwd, context.env).repository();
+      await pushInBackground(session, { open, env: context.env, now: context.now });
       return 0;
     }
     if (given.length > 1)
