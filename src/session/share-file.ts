@@ -101,8 +101,10 @@ export function writeShares(
   else writeFileAtomic(path, `${JSON.stringify(stored)}\n`, { durable });
 }
 
+/** A session has one copy on a remote. */
 export function withCopy({ copies, ...rest }: Shares, copy: Share): Shares {
-  return { ...rest, copies: [copy, ...copies.filter(({ share }) => share !== copy.share)] };
+  const isOther = ({ share, remote }: Share) => share !== copy.share && remote !== copy.remote;
+  return { ...rest, copies: [copy, ...copies.filter(isOther)] };
 }
 
 /** Where its copy is, as agt knows it here; undefined: on no remote. */

@@ -1,10 +1,11 @@
 /** `agt session push --delete`: the copy of a session on a remote goes. */
+import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';
 import { Session } from '../session/session.ts';
-import { readShares, writeShares } from '../session/share-file.ts';
-import { noShare, sessionWith, shareNamed } from './find-share.ts';
+import { readShares, type Share, writeShares } from '../session/share-file.ts';
+import { isLikeShare, noShare, sessionWith, shareNamed } from './find-share.ts';
 import type { Keys } from './keys.ts';
 import { chooseRemote, moveRefs } from './remote.ts';
 import { type Head, isHere, listShares, type RemoteShare } from './share.ts';
@@ -24,32 +25,34 @@ export async function deleteShare(
   repository: Repository,
   of: Session | string,
   keys: Keys | undefined,
-  { remote: given, force, dryRun }: Deletion,
+  { remote: where, force, dryRun }: Deletion,
 ): Promise<{ readonly remote: string; readonly id: string | undefined }> {
-  const [session, name] = typeof of === 'string' ? [undefined, of] : [of, of.id];
+  const [given, name] = typeof of === 'string' ? [undefined, of] : [of, of.id];
+  const isThere = ({ remote, head }: Share) => head && (where === undefined || remote === where);
+  const named = given && readShares(given).copies.find(isThere);
+  if (given !== undefined && named === undefined)
+    throw new AgtError(`session "${name}" has no copy${where === undefined ? '' : ` on ${where}`}`, {
+      hints: [`see: agt session list --remote ${where ?? 'REMOTE'}`],
+    });
+  const remote = named?.remote ?? (await chooseRemote(repository, where));
+  const all = await listShares(repository, remote, keys, isLikeShare(name) ? undefined : named?.share);
+  const advice = ({ share }: RemoteShare) => `agt session push ${share} ${remote} --delete`;
+  const there = shareNamed(all, name, remote, advice, named);
+  const { share = name, refs = {}, head, isNew } = there ?? {};
+  const here = given ? undefined : sessionWith(repository, share);
+  const session = here ? new Session(repository, here) : given;
   if (session !== undefined && !force) refuseAway(session.record);
   const { copies, pushing, deleted } = session ? readShares(session) : { copies: [], deleted: [] };
-  const own = copies.find((one) => given === undefined || one.remote === given);
-  if (session !== undefined && own === undefined)
-    throw new AgtError(`session "${name}" has no copy${given === undefined ? '' : ` on ${given}`}`, {
-      hints: [`see: agt session list --remote ${given ?? 'REMOTE'}`],
-    });
-  const remote = own?.remote ?? (await chooseRemote(repository, given));
-  const all = await listShares(repository, remote, keys, own?.share);
-  const advice = ({ share }: RemoteShare) => `agt session push ${share} ${remote} --delete`;
-  const there = own ? all[0] : shareNamed(all, name, remote, advice);
-  if (own === undefined && there === undefined) throw noShare(all, name, remote, keys);
-  const { share = '', refs = {}, head, isNew } = there ?? {};
-  const here = own ? undefined : sessionWith(repository, share);
-  if (here !== undefined)
-    return deleteShare(repository, new Session(repository, here), keys, { remote, force, dryRun });
-  const isKnown = [own, pushing].some((one) => one !== undefined && one.head === refs.head);
+  const own = named ?? copies.find((one) => one.share === share && (there || one.remote === remote));
+  if (there === undefined && own === undefined) throw noShare(all, name, remote, keys);
+  // A pull that was killed has only seen a state without a holder.
+  const isKnown = [own, pushing].some((one) => one?.head === refs.head && (one?.holder || !one?.pulling));
   const isOurs = own ? isKnown : isHere({ repository }, head?.holder);
   if (there !== undefined && !isOurs && (!force || isNew)) throw notOurs(name, remote, head);
   const other = own?.takenFrom;
   if (other !== undefined && there !== undefined && !force)
     throw new AgtError(
-      `${other.name}, in ${other.repository}, may not know that session "${name}" is here now`,
+      `${other.name}, in ${other.repository}, may not know that session "${session?.id}" is here now`,
       {
         hints: [
           'it learns so when it pushes next, which agt cannot see from here',
@@ -59,8 +62,9 @@ export async function deleteShare(
     );
   if (!dryRun && there !== undefined && !(await moveRefs(repository.git, remote, share, refs, {})))
     throw notOurs(name, remote, undefined);
+  failurePoint('delete: copy gone');
   if (!dryRun && session !== undefined) {
-    const left = copies.filter((one) => one !== own);
+    const left = copies.filter((one) => one.share !== own?.share);
     writeShares(session, { copies: left, deleted: [...new Set([...deleted, remote])] });
   }
   return { remote, id: session?.id ?? head?.record.session_id };

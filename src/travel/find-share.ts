@@ -67,12 +67,16 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   const local = idProblem(as ?? id) === undefined ? ((as ?? id) as SessionId) : undefined;
   const { copies } = local === undefined ? { copies: [] } : readShares({ repository, id: local });
   const remote = await chooseRemote(repository, given ?? copies[0]?.remote);
-  const known = copies.find((share) => share.remote === remote);
-  const all = await listShares(repository, remote, keys, known?.share);
-  const here = known === undefined ? undefined : local;
-  const there = shareNamed(all, known?.share ?? id, remote, (one) => commandToPullAs(request, one));
-  const isAway = here !== undefined && readRecord(repository, here)?.away !== undefined;
-  if (there === undefined ? isAway : there.head !== undefined) return { known, remote, there, here };
+  const record = local && readRecord(repository, local);
+  const kept = copies.find((share) => share.remote === remote);
+  // Under `as`, what the user names may be another one.
+  const known = as === undefined || as === id ? kept : undefined;
+  const all = await listShares(repository, remote, keys, isLikeShare(id) ? undefined : known?.share);
+  const advice = (one: RemoteShare) => commandToPullAs(request, one);
+  const found = shareNamed(all, id, remote, advice, known);
+  const there = found ?? all.find(({ share }) => kept?.pulling && share === kept.share);
+  const here = known && local;
+  if (there === undefined ? here && record?.away : there.head) return { remote, there, here };
   if (all.length > 0 && there?.problem === undefined && keys === undefined) await requireKeys(env);
   if (there === undefined) throw noShare(all, id, remote, keys);
   const reason = there.problem ?? 'it is encrypted for other keys';
@@ -84,17 +88,28 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
 /** So many characters of a share's name are in a list. */
 export const SHOWN = 8;
 
-/** `name`: a session's id, or a share's name or the beginning of it. @throws AgtError if there are several */
+/** Of an id, too: then each share has to be looked at. */
+export function isLikeShare(name: string): boolean {
+  return name.length >= SHOWN && /^[0-9a-f]+$/.test(name);
+}
+
+/**
+ * `name`: a session's id, or a share's name or the beginning of it. `own`: the copy of the session here that has this id.
+ * @throws AgtError if there are several
+ */
 export function shareNamed(
   all: readonly RemoteShare[],
   name: string,
   remote: string,
   advice: (one: RemoteShare) => string,
+  own?: Share,
 ): RemoteShare | undefined {
-  const isMeant = ({ share, head }: RemoteShare) =>
-    share === name || (name.length >= SHOWN && share.startsWith(name)) || (head && idOf(head) === name);
+  const isOwn = ({ share }: RemoteShare) => share === own?.share;
+  const isOfId = ({ head }: RemoteShare) => own === undefined && head && idOf(head) === name;
+  const isMeant = (one: RemoteShare) =>
+    isOwn(one) || isOfId(one) || one.share === name || (isLikeShare(name) && one.share.startsWith(name));
   const found = all.filter(isMeant);
-  if (found.length < 2) return found[0];
+  if (found.length < 2) return own === undefined ? found[0] : found.find(isOwn);
   throw new AgtError(`${found.length} sessions on ${remote} are named "${name}"`, {
     exitCode: EXIT.usage,
     hints: found.map((one) => `${ownerOf(one.head)} ${advice(one)}`),

@@ -39,7 +39,7 @@ import {
 
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
-  const { known, remote, there, here } = await findThere(repository, keys, request);
+  const { remote, there, here } = await findThere(repository, keys, request);
   if (there?.head === undefined) return takeBack(repository, here as SessionId, request, remote);
   const { head } = there;
   const id = request.as === undefined ? (here ?? idOf(head)) : checkId(request.as);
@@ -51,7 +51,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const held = [own, shares.pushing].find((one) => one?.head === there.refs.head && one?.holder);
   if (held !== undefined && local !== undefined && local.away === undefined && !own?.pulling)
     return { record: local, remote, head, wasHere: true, fork: undefined };
-  if (known !== undefined && head.number < known.number)
+  if (own !== undefined && head.number < own.number)
     throw new AgtError(`"${remote}" has an older state of session "${id}" than it had before`, {
       hints: [`push what is here: agt session push ${id} ${remote} --again`],
     });

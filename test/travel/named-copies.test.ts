@@ -1,0 +1,80 @@
+/** The copy that a word names is the one that goes or comes; a copy with nothing in it is worth nothing. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agt, agtOk, write } from '../harness/world.ts';
+import { makeTwo } from './two.ts';
+
+interface Listed {
+  readonly session_id: string;
+  readonly share: string;
+  readonly repository: string;
+  readonly snapshots: number;
+}
+
+const listed = (repository: string): Listed[] =>
+  JSON.parse(agtOk(repository, 'list', '--remote', 'origin', '--json'));
+
+const shareOf = (repository: string, owner: string): string =>
+  listed(repository).find((one) => one.repository === owner)?.share ?? '';
+
+function begin(repository: string, id: string, ...more: string[]): void {
+  agtOk(repository, 'session', 'new', '--id', id);
+  write(join(sessionOf(repository, id).sandbox, id), `${repository}\n`);
+  agtOk(repository, 'session', 'push', id, ...more);
+}
+
+const sharedFile = (repository: string, id: string) => join(repository, '.git/agt/shared', `${id}.json`);
+
+test('of two copies that a session knows on one remote, the one that is named goes, also by its beginning', () => {
+  const { here, there } = makeTwo();
+  for (const repository of [here, there]) begin(repository, 'x');
+  const mine = shareOf(here, here);
+  for (const length of [8, 20]) {
+    agtOk(there, 'session', 'push', 'x');
+    const [own, more] = [here, there].map((path) => JSON.parse(readFileSync(sharedFile(path, 'x'), 'utf8')));
+    // An earlier agt wrote such a file.
+    writeFileSync(
+      sharedFile(here, 'x'),
+      JSON.stringify({ ...own, others: [{ ...more, others: undefined }] }),
+    );
+    const other = shareOf(here, there);
+    agtOk(here, 'session', 'push', other.slice(0, length), 'origin', '--delete');
+    expect(listed(here)).toMatchObject([{ share: mine }]);
+    expect(agt(here, 'session', 'push', other, 'origin', '--delete').stderr).toContain('there is no session');
+  }
+  expect(agtOk(here, 'session', 'push', 'x')).toBe('origin has all of x');
+});
+
+test('a word that is an id here and the beginning of a copy names none', () => {
+  const { here, there } = makeTwo();
+  begin(here, 'x');
+  const share = shareOf(here, here);
+  const word = share.slice(0, 9);
+  begin(there, word);
+  const before = listed(here);
+  for (const words of [
+    ['push', word, '--delete'],
+    ['push', word, 'origin', '--delete', '--force'],
+    ['pull', word],
+  ])
+    expect(agt(there, 'session', ...words)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(`2 sessions on origin are named "${word}"`),
+    });
+  expect(listed(here)).toEqual(before);
+  agtOk(there, 'session', 'push', shareOf(here, there), 'origin', '--delete');
+  expect(listed(here)).toMatchObject([{ share }]);
+});
+
+test('a pull as a session that is here takes the copy that is named, and no other', () => {
+  const { here, there } = makeTwo();
+  for (const repository of [here, there]) begin(repository, 'x');
+  const before = listed(here);
+  expect(agt(there, 'session', 'pull', shareOf(here, here), '--as', 'x', '--take').stderr).toMatch(
+    /^error: session "x" is another one here\n/,
+  );
+  expect(agt(there, 'session', 'pull', 'nothing', '--as', 'x').stderr).toContain('no session "nothing"');
+  expect(listed(here)).toEqual(before);
+});
