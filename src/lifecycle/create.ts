@@ -3,7 +3,7 @@
  * interrupts agt, it undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so
  * `agt doctor` finds what is left.
  */
-import { existsSync, symlinkSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeTimestamp } from '../autocommit/timestamp.ts';
 import { recordPrefixes } from '../config/prefixes.ts';
@@ -14,6 +14,7 @@ import { hasRef, hasRefFiles, shortBranch } from '../git/files/ref-files.ts';
 import { refuseBlockedWorktrees, runWorktree } from '../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../git/run/config.ts';
 import { type Git, gitText, resolveObject, updateRefs } from '../git/run/git.ts';
+import { sharedFile } from '../layout.ts';
 import { catchInterrupts } from '../process/interrupts.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import { type Repository, refuseHomeAndRoot } from '../repository/repository.ts';
@@ -117,6 +118,8 @@ async function createResources(session: LockedSession, wanted: NewSession, undo:
   const { record, repository, git } = session;
   refuseBlockedWorktrees(repository.commonDir);
   const config = await (wanted.config ?? readGitConfig(git));
+  // Of a pull that was killed, or of a session that is gone.
+  rmSync(sharedFile(repository.agtDir, record.session_id), { force: true });
   session.write(record);
   recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository, config);

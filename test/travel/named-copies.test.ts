@@ -3,8 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, write } from '../harness/world.ts';
+import { agt, agtOk, run, write } from '../harness/world.ts';
 import { makeTwo } from './two.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 interface Listed {
   readonly session_id: string;
@@ -76,5 +78,31 @@ test('a pull as a session that is here takes the copy that is named, and no othe
     /^error: session "x" is another one here\n/,
   );
   expect(agt(there, 'session', 'pull', 'nothing', '--as', 'x').stderr).toContain('no session "nothing"');
+  expect(listed(here)).toEqual(before);
+});
+
+test('a copy that a killed pull has only seen is not of the next session with this id', () => {
+  const { here, there } = makeTwo();
+  begin(here, 'x');
+  const before = listed(here);
+  const kill = (point: string, ...words: string[]) =>
+    run(process.execPath, [KILLABLE, 'session', ...words], { cwd: there, env: { AGT_TEST_KILL_AT: point } });
+  expect(kill('pull: written down#1', 'pull', 'x', '--take').exitCode).toBe(null);
+  const seen = readFileSync(sharedFile(there, 'x'));
+  agtOk(there, 'session', 'new', '--id', 'x');
+  expect(agt(there, 'session', 'push', 'x', '--delete').stderr).toContain('has no copy');
+  writeFileSync(sharedFile(there, 'x'), seen);
+  expect(agt(there, 'session', 'push', 'x', '--delete').stderr).toContain('is not of this repository');
+  expect(listed(here)).toEqual(before);
+  agtOk(there, 'session', 'remove', 'x', '--delete-branch');
+  begin(there, 'x');
+  // The same words end a deletion that was killed.
+  for (const name of ['x', shareOf(here, there)]) {
+    agtOk(there, 'session', 'push', 'x');
+    const words = ['push', name === 'x' ? 'x' : shareOf(here, there), 'origin', '--delete'];
+    expect(kill('delete: copy gone#1', ...words).exitCode).toBe(null);
+    expect(agtOk(there, 'session', ...words)).toContain('deleted the copy of');
+    expect(agt(there, 'session', 'push', 'x', 'origin', '--delete').stderr).toContain('has no copy');
+  }
   expect(listed(here)).toEqual(before);
 });
