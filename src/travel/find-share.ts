@@ -10,7 +10,7 @@ import { copyNamed, readShares, type Share, writeShares } from '../session/share
 import { isEnded } from '../session/state.ts';
 import { commandsToShare, type Keys, requireKeys } from './keys.ts';
 import { chooseRemote } from './remote.ts';
-import { type Head, idOf, listShares, type RemoteShare } from './share.ts';
+import { type Head, idOf, isHere, listShares, type RemoteShare } from './share.ts';
 
 export interface PullRequest {
   /** An id, or the name of a share. */
@@ -68,7 +68,9 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   const { copies } = local === undefined ? { copies: [] } : readShares({ repository, id: local });
   const remote = await chooseRemote(repository, given ?? copies[0]?.remote);
   const record = local && readRecord(repository, local);
-  const kept = copies.find((share) => share.remote === remote);
+  // Without metadata of the session, only a pull that was killed goes on.
+  const isKept = (share: Share) => share.head !== undefined && (record !== undefined || share.pulling);
+  const kept = copies.find((share) => share.remote === remote && isKept(share));
   // Under `as`, what the user names may be another one.
   const known = as === undefined || as === id ? kept : undefined;
   const all = await listShares(repository, remote, keys, isLikeShare(id) ? undefined : known?.share);
@@ -76,6 +78,7 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   const found = shareNamed(all, id, remote, advice, known);
   const there = found ?? all.find(({ share }) => kept?.pulling && share === kept.share);
   const here = known && local;
+  if (there?.head?.snapshots === 0) throw emptyError(repository, there.share, there.head, remote);
   if (there === undefined ? here && record?.away : there.head) return { remote, there, here };
   if (all.length > 0 && there?.problem === undefined && keys === undefined) await requireKeys(env);
   if (there === undefined) throw noShare(all, id, remote, keys);
@@ -118,8 +121,9 @@ export function shareNamed(
 
 /** For a hint. */
 function ownerOf(head: Head | undefined): string {
-  if (head?.holder === undefined) return 'nobody has it now:';
-  return `of ${head.holder.name}, in ${head.holder.repository}:`;
+  const empty = head?.snapshots === 0 ? ', without a snapshot' : '';
+  if (head?.holder === undefined) return `nobody has it now${empty}:`;
+  return `of ${head.holder.name}, in ${head.holder.repository}${empty}:`;
 }
 
 export function noShare(all: readonly RemoteShare[], id: string, remote: string, keys?: Keys): AgtError {
@@ -132,6 +136,16 @@ export function noShare(all: readonly RemoteShare[], id: string, remote: string,
       ...(ids.length > 0 ? [`sessions there: ${listSome(ids)}`] : []),
       ...(all.length > 0 ? [] : [`push it, in the repository that has it: agt session push ${id}`]),
       ...(others > 0 ? [`${closed}; ${toOpen(id, keys)}`] : []),
+    ],
+  });
+}
+
+function emptyError(repository: Repository, share: string, head: Head, remote: string): AgtError {
+  const more = isHere({ repository }, head.holder) ? '' : ' --force';
+  return new AgtError(`session "${idOf(head)}" on ${remote} has no snapshot`, {
+    hints: [
+      `send it again from the repository that has it: agt session push ${idOf(head)}`,
+      `or delete this copy: agt session push ${share} ${remote} --delete${more}`,
     ],
   });
 }

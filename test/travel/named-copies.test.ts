@@ -1,10 +1,12 @@
 /** The copy that a word names is the one that goes or comes; a copy with nothing in it is worth nothing. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deflateSync, inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, run, write } from '../harness/world.ts';
-import { makeTwo } from './two.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { makeTwo, type Two } from './two.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
@@ -105,4 +107,56 @@ test('a copy that a killed pull has only seen is not of the next session with th
     expect(agt(there, 'session', 'push', 'x', 'origin', '--delete').stderr).toContain('has no copy');
   }
   expect(listed(here)).toEqual(before);
+});
+
+/** As an earlier agt left one: a head without snapshots and parts. */
+function addGhost({ remote }: Two): string {
+  const share = '9248f5700ae4612a6dbf';
+  const head = git(remote, 'for-each-ref', '--format=%(objectname)', 'refs/agt/shared/*/head');
+  const text = inflateSync(execFileSync(REAL_GIT, ['cat-file', 'blob', head], { cwd: remote })).toString();
+  const ghost = { ...JSON.parse(text), refs: {}, parts: '', snapshots: 0, size: 0 };
+  const input = deflateSync(JSON.stringify(ghost));
+  const words = ['hash-object', '-w', '--stdin'];
+  const blob = execFileSync(REAL_GIT, words, { cwd: remote, input }).toString().trim();
+  git(remote, 'update-ref', `refs/agt/shared/${share}/head`, blob);
+  return share;
+}
+
+test('a copy without a snapshot does not hide another one, and no pull takes it', () => {
+  const two = makeTwo();
+  const { here, there, remote } = two;
+  begin(here, 'x', '--plain');
+  const good = shareOf(here, here);
+  const ghost = addGhost(two);
+  // As it knew the ghost alone.
+  const known = JSON.parse(readFileSync(sharedFile(here, 'x'), 'utf8'));
+  const head = git(remote, 'rev-parse', `refs/agt/shared/${ghost}/head`);
+  agtOk(here, 'session', 'remove', 'x', '--delete-branch', '--force');
+  writeFileSync(sharedFile(here, 'x'), JSON.stringify({ ...known, share: ghost, head, parts: [], refs: {} }));
+  const refs = git(remote, 'for-each-ref');
+  for (const repository of [here, there]) {
+    const { exitCode, stderr } = agt(repository, 'session', 'pull', 'x', '--take');
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^error: 2 sessions on origin are named "x"\n/);
+    expect(stderr).toContain(`, in ${here}, without a snapshot: agt session pull ${ghost} `);
+    const refused = agt(repository, 'session', 'pull', ghost, '--take', '--as', 'y').stderr;
+    expect(refused).toMatch(/^error: session "x" on origin has no snapshot\n/);
+    const force = repository === here ? '' : ' --force';
+    expect(refused).toContain(`: agt session push ${ghost} origin --delete${force}\n`);
+    expect(agtOk(repository, 'list', '--all', '--json')).toBe('[]');
+  }
+  expect(git(remote, 'for-each-ref')).toBe(refs);
+  agtOk(here, 'session', 'push', ghost, 'origin', '--delete');
+  expect(listed(here)).toMatchObject([{ share: good }]);
+  agtOk(here, 'session', 'pull', 'x');
+  expect(readFileSync(join(sessionOf(here, 'x').sandbox, 'x'), 'utf8')).toBe(`${here}\n`);
+});
+
+test('a session without a snapshot is not sent', () => {
+  const { here, remote } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 'x');
+  rmSync(sessionOf(here, 'x').folder, { recursive: true });
+  agtOk(here, 'session', 'remove', 'x', '--force');
+  expect(agt(here, 'session', 'push', 'x').stderr).toContain('has no snapshot to send');
+  expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
 });
