@@ -183,8 +183,11 @@ function has(landed: Landed | undefined, one: Landed): boolean {
   return landed !== undefined && (landed.commit === one.commit || has(landed.before, one));
 }
 
-/** The metadata here: the session has ended until a restore brings it back, into its folder if that is still here. */
-async function arrived(
+/**
+ * The metadata here: the session has ended until a restore brings it back, into its folder if that is still here.
+ * @throws AgtError if nobody can make the folder
+ */
+export async function arrived(
   repository: Repository,
   id: SessionId,
   { record: theirs, holder }: Head,

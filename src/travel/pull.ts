@@ -11,7 +11,7 @@ import { readRecord, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type Part, readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
-import { forkOf, goOn, leave, requireLeavable } from './arrive.ts';
+import { arrived, forkOf, goOn, leave, requireLeavable } from './arrive.ts';
 import { recipientsFor } from './content.ts';
 import {
   commandToPull,
@@ -83,14 +83,15 @@ export async function pullSession(repository: Repository, request: PullRequest):
     return { record: local ?? head.record, remote, head, wasHere: false, fork };
   }
   if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
+  await arrived(repository, id, head, '');
   const share = await takeLease({ repository, id }, there, head, { remote, parts, held }, request);
   failurePoint('pull: taken');
   const left = local && (await leave(repository, local, head, request.now));
   const arriving = { share, before: left?.before, marks: own?.refs['review'] };
-  const arrived = await goOn(repository, id, head, request.now, arriving);
-  const { record } = arrived;
+  const done = await goOn(repository, id, head, request.now, arriving);
+  const { record } = done;
   const landed = local?.state === 'accepted' && !isEnded(record) ? local.landed : undefined;
-  return { ...arrived, remote, head, wasHere: false, fork: left?.fork, landed, checkout: living?.checkout };
+  return { ...done, remote, head, wasHere: false, fork: left?.fork, landed, checkout: living?.checkout };
 }
 
 /** Takes the objects of all parts that are not here yet. */
@@ -152,13 +153,13 @@ async function takeLease(
     ...{ remote, share, head: there.head, parts, pulling: true, state: record.state },
     ...{ refs, number, snapshots, plain, pushed_at, sealedFor },
   };
+  const { recipients } = await recipientsFor(repository, env, plain, { kept: sealedFor });
   const before = readShares(session);
   const known = held ? { ...from, takenFrom: held.takenFrom, holder } : from;
   writeShares(session, { ...withCopy(before, known), pushing: undefined });
   if (held) return known;
   const takenFrom = isHere(session, holder) ? undefined : holder;
   const to = { ...from, takenFrom, holder: holderHere(session, now), number: number + 1 };
-  const { recipients } = await recipientsFor(repository, env, plain, { kept: sealedFor });
   const moving = { from: there, to, record: withId(record, id), refs, recipients };
   const taken = await withScratchObjects(repository, (scratch) =>
     moveShare(session, scratch, { ...moving, step: 'pull' }),

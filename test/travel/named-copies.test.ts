@@ -152,6 +152,17 @@ test('a copy without a snapshot does not hide another one, and no pull takes it'
   expect(readFileSync(join(sessionOf(here, 'x').sandbox, 'x'), 'utf8')).toBe(`${here}\n`);
 });
 
+test('a pull that cannot make the folder takes nothing', () => {
+  const { here, there, remote } = makeTwo();
+  begin(here, 'x');
+  const refs = git(remote, 'for-each-ref');
+  write(join(there, '../a file'), '');
+  agtOk(there, 'config', 'set', 'agt.sessionsDir', join(there, '../a file'));
+  expect(agt(there, 'session', 'pull', 'x', '--take').stderr).toContain('cannot make session folders');
+  expect(git(remote, 'for-each-ref')).toBe(refs);
+  expect(agtOk(there, 'list', '--all', '--json')).toBe('[]');
+});
+
 test('a session without a snapshot is not sent', () => {
   const { here, remote } = makeTwo();
   agtOk(here, 'session', 'new', '--id', 'x');
