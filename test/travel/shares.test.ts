@@ -159,8 +159,10 @@ test('accept, reject and remove name the remotes that do not know of it', () => 
   agtOk(here, 'undo', 'rejected');
   expect(agtOk(here, 'reject', 'rejected', '-n')).not.toContain('remote');
   expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(
-    ' origin would not know that it ended; tell it: ',
+    ' origin would still have it as rejected; tell it: ',
   );
+  agtOk(here, 'undo', 'accepted');
+  expect(agtOk(here, 'remove', 'accepted')).toContain(line('accepted', 'has it as accepted; tell it'));
   agtOk(here, 'session', 'push', 'rejected', 'origin');
   agtOk(there, 'session', 'pull', 'rejected', '--take');
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));

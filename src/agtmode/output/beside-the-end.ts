@@ -14,9 +14,9 @@ import { shellQuote } from '../../process/shell-quote.ts';
 import { readAgentState } from '../../session/agent-state.ts';
 import { bringsBack } from '../../session/operation.ts';
 import type { Session } from '../../session/session.ts';
-import { readShares } from '../../session/share-file.ts';
+import { readShares, type Share } from '../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
-import type { Outcome } from '../../session/state.ts';
+import { isEnded, type Outcome } from '../../session/state.ts';
 import { isHere } from '../../travel/share.ts';
 import { age, lines, verb } from './format.ts';
 
@@ -66,10 +66,16 @@ function notTold(
   const stale = copies.filter(
     ({ remote, state }) => isForgotten || (remote !== repository.settings.push && state !== outcome),
   );
-  const [what, next] = isForgotten
-    ? [verb(dryRun, 'still has a copy; delete', 'still have a copy; delete'), ' --delete']
-    : [verb(dryRun, 'does not know that it ended; tell', 'not know that it ended; tell'), ''];
-  return stale.map(({ remote }) => `remote   ${remote} ${what} it: agt session push ${id} ${remote}${next}`);
+  const next = isForgotten ? ' --delete' : '';
+  const what = ({ state }: Share) => {
+    if (isForgotten) return verb(dryRun, 'still has a copy; delete', 'still have a copy; delete');
+    return state !== undefined && isEnded({ state })
+      ? verb(dryRun, `has it as ${state}; tell`, `still have it as ${state}; tell`)
+      : verb(dryRun, 'does not know that it ended; tell', 'not know that it ended; tell');
+  };
+  return stale.map(
+    (one) => `remote   ${one.remote} ${what(one)} it: agt session push ${id} ${one.remote}${next}`,
+  );
 }
 
 /** With the snapshots, the last copy of the commits of that branch may go. */
