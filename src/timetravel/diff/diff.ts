@@ -177,20 +177,21 @@ async function landingBase(session: Session, scratch: ScratchObjects, after?: Co
   const { commit: head } = await sandboxHead(session);
   const landed = onto && head && (await landedSource(git, session.record, head, { onto, from: onto }));
   const tree = after && (await findObject(git, `${after.tree}:sandbox`));
-  const base = landed || (await commonBase(session, git));
-  return tree === undefined ? base : withShared(session, scratch, base, tree);
+  return baseOfWork(session, scratch, tree, landed);
 }
 
-/** A commit or a tree. `tree`: the content of the session. */
-export async function baseOfWork(session: Session, scratch: Scratch, tree: string): Promise<string> {
-  return withShared(session, scratch, await commonBase(session, scratch.git), tree);
-}
-
-type Scratch = Pick<ScratchObjects, 'git' | 'dir'>;
-
-async function withShared(session: Session, scratch: Scratch, base: string, tree: string): Promise<string> {
+/** A commit or a tree. `tree`: the content of the session. `landed`: what the branch has of it. */
+export async function baseOfWork(
+  session: Session,
+  scratch: Pick<ScratchObjects, 'git' | 'dir'>,
+  tree: string | undefined,
+  landed?: string,
+): Promise<string> {
   const { user_branch: from } = session.record;
-  return from === undefined ? base : baseWithShared(session, scratch, { base, from, tree });
+  const base = landed || (await commonBase(session, scratch.git));
+  return from === undefined || tree === undefined
+    ? base
+    : baseWithShared(session, scratch, { base, from, tree });
 }
 
 /**
