@@ -1,6 +1,7 @@
-/** Work that was not committed when a fork began, and that has landed with its parent or a fork of it. */
+/** Work that was not committed when a session began with it, and that the branch has now. */
 import { join } from 'node:path';
-import { findObjects } from '../git/objects/object-reader.ts';
+import { takenRef } from '../filter/agent-refs.ts';
+import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
@@ -21,7 +22,10 @@ interface Ends {
   readonly more?: readonly string[];
 }
 
-/** The files that the branch has as at the snapshot where the session was forked, or a fork of it began. */
+/**
+ * The files that the branch has as at the snapshot where the session was forked, or a fork of it began, or as the session
+ * took them along from the user.
+ */
 export async function sharedFiles(
   records: readonly SessionRecord[],
   { session_id: id, from: parent }: SessionRecord,
@@ -29,19 +33,24 @@ export async function sharedFiles(
   { base, from, tree, more = [] }: Ends,
 ): Promise<IndexEdit[]> {
   const family = records.filter((one) => (one.session_id === id ? parent : one.from === id));
-  const forkedAt = family.flatMap((one) => one.from_spec ?? []);
   const ids = new Set([id, parent, ...family.map(({ session_id }) => session_id)]);
-  if (forkedAt.length === 0 || !records.some((one) => ids.has(one.session_id) && one.landed)) return [];
+  const hasLanded = records.some((one) => ids.has(one.session_id) && one.landed);
+  const forkedAt = hasLanded ? family.flatMap((one) => one.from_spec ?? []) : [];
+  const taken = await findObject(git, `${takenRef(id)}^{commit}`);
+  const namesOf = (path: string) => [
+    ...forkedAt.map((at) => `${at}:sandbox/${encodePath(path)}`),
+    ...(taken === undefined ? [] : [`${taken}:${path}`]),
+  ];
+  if (namesOf('').length === 0) return [];
   const changedTo = (to: string) => diffTrees(git, base, to, { countLines: false });
   // A session that has given a file up, as by git reset, does not take it off the branch.
   const own = new Set([...(await changedTo(tree)).map(({ path }) => path), ...more]);
   const changes = (await changedTo(from)).filter(({ path, after }) => after && own.has(path));
-  const names = changes.flatMap(({ path }) => forkedAt.map((at) => `${at}:sandbox/${encodePath(path)}`));
-  const found = (await findObjects(git, names)).map((object) => object?.oid);
-  return changes.flatMap(({ path, after }, i): IndexEdit[] => {
-    const isShared = found.slice(i * forkedAt.length, (i + 1) * forkedAt.length).includes(after?.oid);
-    return isShared ? [[path, entryOf(after)]] : [];
-  });
+  const names = changes.flatMap(({ path }) => namesOf(path));
+  const found = new Map((await findObjects(git, names)).map((object, i) => [names[i], object?.oid]));
+  return changes.flatMap(({ path, after }): IndexEdit[] =>
+    namesOf(path).some((name) => found.get(name) === after?.oid) ? [[path, entryOf(after)]] : [],
+  );
 }
 
 /** The base with those: both sides of the merge come from it. A tree, if there are some. */

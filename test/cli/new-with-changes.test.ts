@@ -195,3 +195,24 @@ test('files that only the checkout has converted are no changes of the user', ()
     '    A  +1 -0  new.bat',
   ]);
 });
+
+test('a change that the user has committed since is no work of the session', () => {
+  const repository = makeRepository(FILES);
+  write(join(repository, 'a.txt'), 'mine\n');
+  write(join(repository, 'new.txt'), 'mine\n');
+  const { sandbox } = JSON.parse(agtOk(repository, 'new', 's1', '--with-changes', '--json'));
+  write(join(sandbox, 'work.txt'), 'of the agent\n');
+  write(join(sandbox, 'new.txt'), 'mine\nof the agent\n');
+  git(repository, 'add', '-A');
+  git(repository, 'commit', '-qm', 'mine');
+  const [row] = JSON.parse(agtOk(repository, 'list', '--json'));
+  expect(row).toMatchObject({ merge: 'clean', diff: { files: 2, insertions: 2, deletions: 0 } });
+  const stat = 'M new.txt\n  A work.txt';
+  expect(agtOk(repository, 'accept', 's1', '-n')).toContain(
+    `would accept s1: 2 files changed, +2 -0\n  ${stat}`,
+  );
+  expect(agtOk(repository, 'diff', 's1', '--base', '--shortstat')).toContain(
+    '2 files changed, 2 insertions(+)',
+  );
+  expect(agtOk(repository, 'review', 's1').match(/^\+of.*|^-.*/gm)).toHaveLength(4);
+});
