@@ -1,6 +1,6 @@
 /** The copy that a word names is the one that goes or comes; a copy with nothing in it is worth nothing. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -152,13 +152,20 @@ test('a copy without a snapshot does not hide another one, and no pull takes it'
   expect(readFileSync(join(sessionOf(here, 'x').sandbox, 'x'), 'utf8')).toBe(`${here}\n`);
 });
 
-test('a pull that cannot make the folder takes nothing', () => {
+test('a pull that cannot make the folder, or seal the head, takes nothing', () => {
   const { here, there, remote } = makeTwo();
   begin(here, 'x');
   const refs = git(remote, 'for-each-ref');
   write(join(there, '../a file'), '');
   agtOk(there, 'config', 'set', 'agt.sessionsDir', join(there, '../a file'));
   expect(agt(there, 'session', 'pull', 'x', '--take').stderr).toContain('cannot make session folders');
+  agtOk(there, 'config', 'unset', 'agt.sessionsDir');
+  const settings = join(process.env['HOME'] ?? '', '.agtconfig');
+  write(settings, '[agt]\n\trecipients = age1nobody\n');
+  const refused = agt(there, 'session', 'pull', 'x', '--take').stderr;
+  rmSync(settings);
+  expect(refused).toContain('"age1nobody" in agt.recipients');
+  expect(existsSync(sharedFile(there, 'x'))).toBe(false);
   expect(git(remote, 'for-each-ref')).toBe(refs);
   expect(agtOk(there, 'list', '--all', '--json')).toBe('[]');
 });
