@@ -114,6 +114,8 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   if (over === undefined && there.head !== share.head) return lost(session, share, request, locked);
   if (isSame && there.parts === refsOf(share).parts) {
     const snapshots = share.snapshots ?? (await session.history()).length;
+    // The remote may have a new name, or be back.
+    if (!dryRun) writeShares(session, withCopy(readShares(session), { ...share, failed: undefined }));
     return { record, remote, snapshots, left, unseen, size: undefined };
   }
   const send = async (scratch: ScratchObjects) => {
@@ -264,7 +266,7 @@ export async function pushInBackground({ repository, id }: Session, request: Lat
   });
 }
 
-/** A failure is for `agt status`. The next snapshot tries again. */
+/** Whether it has sent something. A failure is for `agt status`. The next snapshot tries again. */
 async function tryPush(session: Session, { env, now }: LaterRequest): Promise<boolean> {
   const time = now();
   const remote = session.repository.settings.push;
@@ -276,8 +278,8 @@ async function tryPush(session: Session, { env, now }: LaterRequest): Promise<bo
     const git = { ...session.git, env: { ...session.git.env, GIT_TERMINAL_PROMPT: '0' } };
     const quiet = new Session({ ...session.repository, git }, session.record);
     const words = { release: false, again: false, dryRun: false, asItIs: true };
-    await pushSession(quiet, { env, remote, now: time, ...words });
-    return true;
+    const { size } = await pushSession(quiet, { env, remote, now: time, ...words });
+    return size !== undefined;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (!(await recordToPush(session.repository, session.id))) return false;

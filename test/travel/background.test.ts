@@ -151,6 +151,19 @@ test('waits for the first snapshot, and ends with the session, its copy or the s
   expect(existsSync(join(here, '.git/agt/shared/gone.json'))).toBe(false);
 });
 
+test('a remote that has a new name has all: the push ends, and knows the copy by that name', () => {
+  const { here } = makeTwo();
+  agtOk(here, 'key', 'new');
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  git(here, 'remote', 'rename', 'origin', 'hub');
+  agtOk(here, 'config', 'set', 'agt.push', 'hub');
+  expect(agtOk(here, 'session', 'push', 's1', '--later')).toBe('');
+  const [{ pushed }] = JSON.parse(agtOk(here, 'list', '--json'));
+  expect(pushed.remote).toBe('hub');
+  expect(JSON.parse(agtOk(here, 'status', '--json')).sessions[0].push).toBe(null);
+});
+
 test('if one session is on a remote, those on none are named without agt.push, also ended ones with work', () => {
   const { here } = makeTwo();
   const begin = (id: string) => {
