@@ -33,6 +33,8 @@ export async function recordToPush(
   if (record === undefined || isAttached(record) || record.away !== undefined) return undefined;
   const { copy, isDeleted } = copyOn({ repository, id }, settings.push);
   if (isDeleted || (copy === undefined && isEnded(record))) return undefined;
+  // Since its end, agt gc alone has changed it.
+  if (isEnded(record) && copy?.state === record.state) return undefined;
   const tip = await findObject(git, tipRef(id));
   const isSaid = (copy?.state ?? record.state) === record.state && copy?.refs['tip'] === tip;
   // The tip of a new session is the commit where it began.

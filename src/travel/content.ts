@@ -1,11 +1,12 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
-import { AgtError, usageError } from '../errors.ts';
+import { AgtError, plural, usageError } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Part, Share } from '../session/share-file.ts';
+import { isEnded } from '../session/state.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
 import { areHere, rangeOf } from './parts.ts';
 import { cutSecrets, filesIn, refuseSecrets, secretsOf } from './secrets.ts';
@@ -28,6 +29,23 @@ export function plainMode(record: SessionRecord, { plain, withIgnored }: Wish): 
   if (!plain && withIgnored)
     throw usageError('--with-ignored is for --plain', 'encrypted, a session has its ignored files');
   return plain ? (withIgnored ? 'with ignored' : 'without ignored') : undefined;
+}
+
+/** @throws AgtError if agt gc has deleted snapshots of an ended session: those on the remote stay. */
+export async function requireWhole(session: Session, { snapshots = 0 }: Share, remote: string) {
+  const { id, record } = session;
+  if (!isEnded(record)) return;
+  const kept = (await session.history()).length;
+  if (kept >= snapshots) return;
+  throw new AgtError(
+    `"${remote}" has ${plural(snapshots, 'snapshot')} of session "${id}", and here are ${kept}`,
+    {
+      hints: [
+        `bring all of them back: agt session pull ${id} ${remote} --take`,
+        `or give up those that agt gc has deleted: agt session push ${id} ${remote} --again`,
+      ],
+    },
+  );
 }
 
 interface Sealing {

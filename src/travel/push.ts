@@ -22,7 +22,7 @@ import { Session } from '../session/session.ts';
 import { copyOn, readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
-import { contentOf, existingRefs, plainMode, recipientsFor, type Wish } from './content.ts';
+import { contentOf, existingRefs, plainMode, recipientsFor, requireWhole, type Wish } from './content.ts';
 import { newestHere, snapshotsSince } from './held.ts';
 import { readKeys } from './keys.ts';
 import { addPart, type Commits, partsToKeep } from './parts.ts';
@@ -118,6 +118,7 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
     if (!dryRun) writeShares(session, withCopy(readShares(session), { ...share, failed: undefined }));
     return { record, remote, snapshots, left, unseen, size: undefined };
   }
+  if (over === undefined && !again) await requireWhole(session.with(record), share, remote);
   const send = async (scratch: ScratchObjects) => {
     const known = await branchesOf(repository, remote);
     const kept = isWhole || isSame ? [] : partsToKeep(share.parts);

@@ -22,7 +22,7 @@ test('gc --pushed deletes ended sessions that the remote has whole, and a pull b
   agtOk(here, 'session', 'push', 'whole');
   agtOk(here, 'session', 'push', 'plain', '--plain');
 
-  expect(agt(here, 'gc', '--pushed', '-n').stderr).toBe(
+  expect(agt(here, 'gc', '--pushed', '-n').stderr).toContain(
     'note: late stays: origin lacks the last of it; to send that: agt session push late\n' +
       'note: plain stays: its copy on origin has no ignored files\n',
   );
@@ -43,6 +43,32 @@ test('gc --pushed deletes ended sessions that the remote has whole, and a pull b
   expect(agtOk(here, 'log', '--all-sessions')).toMatch(/[^)] do it$/m);
   agtOk(here, 'undo', 'whole');
   expect(factsOf(sessionOf(here, 'whole'))).toEqual(before);
+});
+
+test('the copy keeps what gc deletes beside labelled snapshots, also at later pushes', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'config', 'set', 'agt.push', 'origin');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', 'never');
+  agtOk(here, 'session', 'new', '--id', 's1');
+  for (const n of [1, 2, 3]) {
+    write(join(sessionOf(here, 's1').sandbox, 'draft'), `draft ${n}\n`);
+    agtOk(here, 'autocommit', 's1', ...(n === 2 ? ['--label', 'keep'] : []));
+  }
+  agtOk(here, 'remove', 's1');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', '1 second');
+  const tip = tipOf(here, 's1');
+  const skipped = 's1: skipped: a person has labelled some of its snapshots, so all of them stay\n';
+  for (const words of [['-n'], []]) expect(agtOk(here, 'gc', '--pushed', ...words)).toContain(skipped);
+  expect(tipOf(here, 's1')).toBe(tip);
+  agtOk(here, 'config', 'set', 'agt.retention', '0 seconds');
+  expect(agtOk(here, 'gc')).toContain('s1: kept the labelled ones, deleted 3 of 4 snapshots');
+  expect(agtOk(here, 'session', 'push', 's1', '--later')).toBe('');
+  expect(agt(here, 'session', 'push', 's1').stderr).toMatch(
+    /^error: "origin" has 4 snapshots of session "s1", and here are 1\nhint: .*\nhint: .* --again\n$/,
+  );
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  expect(agtOk(there, 'session', 'cat', 's1', '@{0}:draft')).toBe('draft 3');
 });
 
 test('gc --pushed deletes nothing that the remote has lost, or if it cannot be asked', () => {

@@ -52,7 +52,7 @@ export const gc = defineCommand({
     'labelled. With --thin, thin out active sessions as well: keep every snapshot of the last day, the last one of each ' +
     'hour of the last week, the last one of each day before that, the end of each turn of an agent, and every labelled one. Thinning gives new commit ids ' +
     'to the snapshots after the first deleted one. With --pushed, delete the snapshots of every ended session that a ' +
-    'remote has (see: agt session push). With --folders, delete the snapshots of folders that are older than ' +
+    'remote has (see: agt session push), unless a person labelled one. With --folders, delete the snapshots of folders that are older than ' +
     'agt.snapshotRetention, but for the last one and those that a person labelled. Then delete unreachable objects that are old enough, and combine ' +
     'small packs.',
   options: OPTIONS,

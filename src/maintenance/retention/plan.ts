@@ -45,7 +45,8 @@ export async function planSession(
   const isFolder = isAttached(record);
   const tip = held?.get(record.session_id);
   const isHeld = isEnded(record) && tip !== undefined && tip === (await readTips(session)).tip;
-  const isOver = !isFolder && (isHeld || retentionIsOver(record, retention, seconds));
+  const isOld = retentionIsOver(record, retention, seconds);
+  const isOver = !isFolder && (isHeld || isOld);
   if (!isFolder && !isOver && !(thin && isActive(record))) return undefined;
   const chain = await readChain(session);
   const { snapshots } = chain;
@@ -59,8 +60,13 @@ export async function planSession(
   const isWhole = isOver && kept.size === 0;
   if (going === 0 && !isWhole) return undefined;
   const action = isWhole ? 'drop' : isOver ? 'reduce' : 'thin';
-  return { record, chain, action, kept, going, refused: await reasonToSkip(session, chain, action) };
+  const isByLabel = action === 'reduce' && !isOld;
+  const refused = isByLabel ? LABELLED : await reasonToSkip(session, chain, action);
+  return { record, chain, action, kept, going, refused };
 }
+
+/** A shorter history here would have the same name as the whole one of the remote. */
+const LABELLED = 'a person has labelled some of its snapshots, so all of them stay';
 
 /** Whether the session was removed longer ago than agt.retention, or a killed gc began to drop it. */
 function retentionIsOver(record: SessionRecord, retention: number, now: number): boolean {
