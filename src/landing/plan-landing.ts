@@ -153,7 +153,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const isPart = request.include.length + request.exclude.length > 0 || hasRest;
   const landing = new Set(changes.map(({ path }) => path));
   const isTakenBack = !request.committedOnly && content.uncommitted.some(({ path }) => !landing.has(path));
-  const isSome = isPart || isTakenBack || rejected > 0 || changes.length < added.length;
+  const isSome = isPart || isTakenBack || rejected > 0 || base !== common || changes.length < added.length;
   // The branch may have renamed a file that the session changed.
   const isRenamed = changes.some(({ path }) => !added.some((one) => one.path === path));
   const touched = isRenamed ? [...changes, ...added.filter(({ path }) => !landing.has(path))] : changes;

@@ -56,7 +56,8 @@ export class ScratchHistory {
   addFiles(commit: string, files: readonly IndexEdit[]): CommitName {
     const mark = this.begin();
     this.line(`from ${commit}`);
-    for (const [path, entry] of files) if (entry !== undefined) this.line(`M ${entry} ${quote(path)}`);
+    for (const [path, entry] of files)
+      this.line(`${entry === undefined ? 'D' : `M ${entry}`} ${quote(path)}`);
     this.line('');
     return mark;
   }

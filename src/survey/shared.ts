@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { takenRef } from '../filter/agent-refs.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
-import { diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
@@ -24,7 +24,7 @@ interface Ends {
 
 /**
  * The files that the branch has as at the snapshot where the session was forked, or a fork of it began, or as the session
- * took them along from the user.
+ * took them along from the user; and with a family of which something has landed, as the session has them.
  */
 export async function sharedFiles(
   records: readonly SessionRecord[],
@@ -44,12 +44,17 @@ export async function sharedFiles(
   if (namesOf('').length === 0) return [];
   const changedTo = (to: string) => diffTrees(git, base, to, { countLines: false });
   // A session that has given a file up, as by git reset, does not take it off the branch.
-  const own = new Set([...(await changedTo(tree)).map(({ path }) => path), ...more]);
-  const changes = (await changedTo(from)).filter(({ path, after }) => after && own.has(path));
+  const own = new Map((await changedTo(tree)).map(({ path, after }) => [path, entryOf(after)]));
+  const isOwn = ({ path, after }: DiffEntry) =>
+    hasLanded && own.has(path) && own.get(path) === entryOf(after);
+  const isChanged = (path: string) => own.has(path) || more.includes(path);
+  const changes = (await changedTo(from)).filter((one) => isOwn(one) || (one.after && isChanged(one.path)));
   const names = changes.flatMap(({ path }) => namesOf(path));
   const found = new Map((await findObjects(git, names)).map((object, i) => [names[i], object?.oid]));
-  return changes.flatMap(({ path, after }): IndexEdit[] =>
-    namesOf(path).some((name) => found.get(name) === after?.oid) ? [[path, entryOf(after)]] : [],
+  const isShared = ({ path, after }: DiffEntry) =>
+    after !== undefined && namesOf(path).some((name) => found.get(name) === after.oid);
+  return changes.flatMap((one): IndexEdit[] =>
+    isOwn(one) || isShared(one) ? [[one.path, entryOf(one.after)]] : [],
   );
 }
 

@@ -129,6 +129,24 @@ describe('a session and its fork', () => {
     expect(agtOk(repository, 'accept', 's2', '-n')).toContain('1 file changed, +1 -1\n  M f\n');
   });
 
+  test('after a rebase, and an acceptance of a part: what the branch has is no work of the fork', () => {
+    const { repository, sandbox, fork, commitLine, row } = forked();
+    git(sandbox, 'rm', '-q', 'other');
+    git(sandbox, 'commit', '-qm', 'tidy');
+    const s2 = fork('s2');
+    commitLine(s2, 9, 'nine');
+    write(join(sandbox, 'f'), 'later\n');
+    write(join(repository, 'mine'), 'mine\n');
+    git(repository, 'add', 'mine');
+    git(repository, 'commit', '-qm', 'mine');
+    agtOk(repository, 'sync', 's2', '--rebase');
+    agtOk(repository, 'accept', 's1', '--keep', '--include', 'other');
+    expect(row('s2')).toMatchObject({ merge: 'clean', diff: { files: 1, insertions: 2, deletions: 2 } });
+    expect(agtOk(repository, 'diff', 's2', '--base', '--name-only')).toBe('f');
+    expect(agtOk(repository, 'review', 's2')).not.toContain('other');
+    expect(agtOk(repository, 'accept', 's2', '-n')).toContain('\n    three; nine\n');
+  });
+
   test('syncs before and after the other one has landed', () => {
     const { repository, fork, commitLine, row, linesOn } = forked();
     const [s2, s3] = [fork('s2'), fork('s3')];
