@@ -77,6 +77,12 @@ function findByAbbreviation(history: readonly Snapshot[], spec: string): Snapsho
   return matches[0] ?? findByTree(history, spec.toLowerCase());
 }
 
+/** In a folder, agt does not see the commits of the user. */
+function asHead(history: readonly Snapshot[], text: string): Reason | undefined {
+  const found = /^[0-9a-f]{7,}$/.test(text) ? history.find(({ head }) => head?.startsWith(text)) : undefined;
+  return found && `it is a commit; the newest snapshot with it as HEAD is ${shortOid(found.commit)}`;
+}
+
 /** A tree stays the same when `agt gc` gives new names to the commits. Several snapshots may have it. */
 function findByTree(history: readonly Snapshot[], spec: string): Snapshot | Reason | undefined {
   const matches = history.filter(({ tree }) => tree.startsWith(spec));
@@ -99,7 +105,7 @@ async function findByRevisionOrTime(
   if (time === undefined && IN_FUTURE.test(text)) return inFuture(text);
   if (time === undefined) {
     return commit === undefined
-      ? 'it is not a label or its beginning, a commit or a time'
+      ? (asHead(history, text) ?? 'it is not a label or its beginning, a commit or a time')
       : `commit ${shortOid(commit)} is not one of its snapshots`;
   }
   // The clock may have gone backwards since.

@@ -136,7 +136,7 @@ function describeOutcome(
   const branch = work && `${shortBranch(work.ref)} (${shortOid(work.commit)})`;
   const fate = work?.stays
     ? `${verb(isDryRun, 'kept', 'keep')} ${branch}, which has commits that are not merged, or is checked out`
-    : `${verb(isDryRun, 'deleted', 'delete')} ${branch}: your branches have its work`;
+    : `${verb(isDryRun, 'deleted', 'delete')} ${branch}: your branches have its commits`;
   return lines([
     `${id}: ${done} (${size})`,
     work !== undefined && `${id}: ${fate}`,

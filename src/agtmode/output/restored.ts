@@ -8,6 +8,7 @@ import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { commandToCompare, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
+import { sessionFolder } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isBroughtIn, labelByPerson, THE_START } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -26,6 +27,9 @@ import { age, fileStatus, lines, restoreNote, showPath, toolNote } from './forma
 export function warningOfOthers({ record }: Session, others: OthersChanges): string {
   const all = [...others.paths].map(([path, { commit, isDeletion }]) => ({
     how: isDeletion ? 'deleted ' : '',
+    onDisk: path.startsWith('sandbox/')
+      ? join(record.checkout ?? record.sandbox, displayPath(path.slice('sandbox/'.length)))
+      : join(sessionFolder(record), displayPath(path)),
     path: shownPath(record, displayPath(path)).replace(/^sandbox\//, ''),
     commit: commit && shortOid(commit),
   }));
@@ -34,8 +38,10 @@ export function warningOfOthers({ record }: Session, others: OthersChanges): str
   const named = all.map(
     ({ path, commit, how }) => `${showPath(path)} (${how}in ${commit ?? 'no snapshot yet'})`,
   );
-  // An undo takes a snapshot before, and one after.
-  const command = `${commandToRestore(record, first.commit ?? "'@{1}'")} -- ${shellQuote(first.path)}`;
+  // A restore deletes no file that git ignores. An undo takes a snapshot before, and one after.
+  const command = first.how
+    ? `rm -r ${shellQuote(first.onDisk)}`
+    : `${commandToRestore(record, first.commit ?? "'@{1}'")} -- ${shellQuote(first.path)}`;
   return (
     `warning: that takes back your own changes,${others.isAll ? '' : ' too,'} or those of another program: ${listSome(named, FEW)}\n` +
     `hint: to ${first.how ? 'delete' : 'bring'} one ${first.how ? 'again' : 'back'}${first.commit ? '' : ' then'}: ${showPath(command)}\n`

@@ -131,7 +131,11 @@ function describeConflicts(result: SyncResult, dryRun: boolean): string {
       : `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
   const hasOld = operation === 'merge' && (dropped.last !== undefined || dropped.isRewritten === true);
   const back = dryRun ? '' : `agt undo ${id} && `;
-  const orWithout = hasOld && `hint: or leave out ${lost}: ${back}${withoutDropped(result)}`;
+  const orOnTop =
+    operation === 'merge' &&
+    record.from !== undefined &&
+    `hint: or pass over what has landed of ${record.from}: ${back}agt sync ${id} --rebase${dryRun ? ' -n' : ''}`;
+  const orWithout = hasOld ? `hint: or leave out ${lost}: ${back}${withoutDropped(result)}` : orOnTop;
   if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, orWithout]);
   return lines([
     `error: ${branch} conflicts with ${id} in ${files}`,

@@ -155,11 +155,15 @@ async function confirm(context: Context, record: SessionRecord, unsaved: readonl
   const { session_id: id } = record;
   const reason = `session "${id}" has ${unsaved.join(' and ')}`;
   if (!context.interactive || dryRun) {
-    const ways = isEnded(record)
-      ? wayBack(record)
-      : ['export or merge the work first', 'or keep the branches: leave out --delete-branch'];
+    const ways = isEnded(record) ? wayBack(record) : ['keep the branches: leave out --delete-branch'];
+    const isMergeable = !unsaved.every((one) => /labelled snapshots?$/.test(one));
+    const merge = isMergeable && !isEnded(record) ? ['export or merge the work first'] : [];
     throw new AgtError(`${reason}; --delete-branch would lose this work`, {
-      hints: [...ways, 'or lose the work: add --force'],
+      hints: [
+        ...merge,
+        ...ways.map((way) => (merge.length > 0 ? `or ${way}` : way)),
+        'or lose the work: add --force',
+      ],
     });
   }
   const question = `${reason}. Delete the branches anyway?`;

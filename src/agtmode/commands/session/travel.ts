@@ -17,7 +17,7 @@ import { pullSession } from '../../../travel/pull.ts';
 import { type PushRequest, pushInBackground, pushSession } from '../../../travel/push.ts';
 import { isHere } from '../../../travel/share.ts';
 import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
-import { partOf, type Report, reportEach } from '../../command-line/report.ts';
+import { about, partOf, type Report, reportEach } from '../../command-line/report.ts';
 import { type Context, openContext } from '../../context.ts';
 import { lines, showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
@@ -95,7 +95,12 @@ export const sessionPush = defineCommand({
       records,
       ({ session_id }) => ({ session_id }),
       async (record) =>
-        partOf(await push(context, new Session(repository, record), { ...args, remote: given[0] })),
+        push(context, new Session(repository, record), { ...args, remote: given[0] }).then(
+          partOf,
+          (error) => {
+            throw about(record.session_id, error);
+          },
+        ),
     );
     return records.length > 0 ? report : { ...report, notes: 'note: no session is active\n' };
   },
