@@ -26,7 +26,7 @@ import { contentOf, existingRefs, plainMode, recipientsFor, requireWhole, type W
 import { newestHere, snapshotsSince } from './held.ts';
 import { readKeys } from './keys.ts';
 import { addPart, type Commits, partsToKeep } from './parts.ts';
-import { branchesOf, chooseRemote, type Refs, readRefs } from './remote.ts';
+import { branchesOf, chooseRemote, lastRemote, type Refs, readRefs } from './remote.ts';
 import { findCopy, holderHere, isHere, listShares, moveShare, newShare, refsOf } from './share.ts';
 
 export interface PushRequest extends Wish {
@@ -58,7 +58,7 @@ interface Done {
 export async function pushSession(session: Session, request: PushRequest) {
   const mode = plainMode(session.record, request);
   const { copies } = readShares(session);
-  const remote = await chooseRemote(session.repository, request.remote ?? copies[0]?.remote);
+  const remote = await chooseRemote(session.repository, request.remote ?? (await lastRemote(session)));
   const there = copies.find((share) => share.remote === remote);
   const plain = mode ?? there?.plain;
   const { env, dryRun, again } = request;

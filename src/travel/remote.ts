@@ -1,6 +1,7 @@
 /** The refs of sessions on a remote: read, fetched, and moved only if nobody else has moved them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readIfThere } from '../disk/read-file.ts';
 import { AgtError, EXIT, FEW, listSome } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
 import { branchTips } from '../git/objects/remote-branches.ts';
@@ -8,6 +9,8 @@ import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
 import { type Git, gitLines, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { Session } from '../session/session.ts';
+import { readShares } from '../session/share-file.ts';
 import { didYouMean } from '../similar.ts';
 
 /** Encrypted bytes can neither be compressed, nor are two of them alike. */
@@ -138,9 +141,20 @@ export async function moveRefs(
 
 const BUNDLE = 'write the session into a file: agt session bundle ID FILE';
 
-/** Whether git has a remote of this name, or it is an address. The slash of `origin/` makes none. */
+/** The slash of `origin/` makes none. */
+const isAddress = (remote: string) => /[/:]./.test(remote);
+
+/** Whether git has a remote of this name, or it is an address. */
 export async function isRemote(git: Git, remote: string): Promise<boolean> {
-  return /[/:]./.test(remote) || (await gitLines(git, ['remote'])).includes(remote);
+  return isAddress(remote) || (await gitLines(git, ['remote'])).includes(remote);
+}
+
+/** Undefined if nobody has pushed it, or git has no remote of this name any more. */
+export async function lastRemote(session: Pick<Session, 'repository' | 'id'>): Promise<string | undefined> {
+  const { git, commonDir } = session.repository;
+  const remote = readShares(session).copies[0]?.remote;
+  const isKnown = remote && readIfThere(join(commonDir, 'config')).includes(`[remote "${remote}"]`);
+  return isKnown || (remote && (await isRemote(git, remote))) ? remote : undefined;
 }
 
 /** The remote of `agt.push`, else the only one, else origin. */
@@ -148,10 +162,15 @@ export async function chooseRemote(
   { git, settings }: Repository,
   given: string | undefined,
 ): Promise<string> {
-  const chosen = given ?? (settings.push || undefined);
-  if (chosen !== undefined) return chosen;
+  if (given !== undefined) return given;
   const remotes = await gitLines(git, ['remote']);
+  const { push } = settings;
+  if (push !== '' && (isAddress(push) || remotes.includes(push))) return push;
   const [only] = remotes;
+  if (push !== '')
+    throw new AgtError(`agt.push names "${push}", and this repository has no such remote`, {
+      hints: [only === undefined ? `add it: git remote add ${push} URL` : `agt config set agt.push ${only}`],
+    });
   if (only === undefined)
     throw new AgtError('this repository has no remote', {
       hints: ['add one: git remote add origin URL', 'or give its address'],

@@ -153,14 +153,21 @@ test('waits for the first snapshot, and ends with the session, its copy or the s
 
 test('a remote that has a new name has all: the push ends, and knows the copy by that name', () => {
   const { here } = makeTwo();
-  agtOk(here, 'key', 'new');
   workIn(here);
   agtOk(here, 'session', 'push', 's1');
+  agtOk(here, 'config', 'set', 'agt.push', 'origin');
   git(here, 'remote', 'rename', 'origin', 'hub');
-  agtOk(here, 'config', 'set', 'agt.push', 'hub');
+  expect(agt(here, 'session', 'push', 's1').stderr).toBe(
+    'error: agt.push names "origin", and this repository has no such remote\nhint: agt config set agt.push hub\n',
+  );
+  agtOk(here, 'config', 'unset', 'agt.push');
+  expect(agtOk(here, 'session', 'push', 's1')).toBe('hub has all of s1');
+  git(here, 'remote', 'rename', 'hub', 'up');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', '1 second');
+  agtOk(here, 'config', 'set', 'agt.push', 'up');
   expect(agtOk(here, 'session', 'push', 's1', '--later')).toBe('');
   const [{ pushed }] = JSON.parse(agtOk(here, 'list', '--json'));
-  expect(pushed.remote).toBe('hub');
+  expect(pushed.remote).toBe('up');
   expect(JSON.parse(agtOk(here, 'status', '--json')).sessions[0].push).toBe(null);
 });
 

@@ -187,10 +187,10 @@ test('a remote that got another name is the same one; a nested repository is nam
   git(two.here, 'remote', 'rename', 'origin', 'up');
   git(session.sandbox, 'init', '-q', 'inner');
   write(join(session.sandbox, 'inner/file'), 'in it\n');
-  expect(agt(two.here, 'session', 'push', 's1').stderr).toBe(
+  expect(agt(two.here, 'session', 'push', 's1', 'origin').stderr).toBe(
     'error: this repository has no remote "origin"\nhint: remotes here: up; or give its address\n',
   );
-  const pushed = agt(two.here, 'session', 'push', 's1', 'up', '--release');
+  const pushed = agt(two.here, 'session', 'push', 's1', '--release');
   expect(pushed.stdout).toMatch(/^pushed s1 to up /);
   expect(pushed.stderr).toMatch(
     /^warning: sandbox\/inner\/\.git stays here: belongs to a nested repository$/m,
