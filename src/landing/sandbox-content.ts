@@ -67,7 +67,7 @@ async function uncommittedWork(session: Session, bench: Workbench, head: string)
   return { tree: own.tree, uncommitted: changes.filter((change) => !isUsers(change)), ...left };
 }
 
-/** Whether `landing`, a commit, is without nothing that the session has committed since `base`. */
+/** Whether `landing`, a commit, has all that the session has committed since `base`. */
 export async function hasAllCommitted(
   git: Git,
   { head, whole }: SandboxContent,

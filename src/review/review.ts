@@ -22,8 +22,8 @@ import { usersOwn } from '../landing/users-side.ts';
 import { type Workbench, withWorkbench } from '../landing/workbench.ts';
 import { withSessionLock } from '../session/lock.ts';
 import type { Session } from '../session/session.ts';
+import { baseOfWork } from '../survey/base-of-work.ts';
 import { landedSource, mergedSource } from '../survey/merged.ts';
-import { baseOfWork } from '../timetravel/diff/diff.ts';
 import {
   type Hunk,
   linesBetween,

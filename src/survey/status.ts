@@ -14,6 +14,7 @@ import {
 } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
+import { workWithShared } from './base-of-work.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import type { DiffStat } from './diff-stats.ts';
 import { type Examined, examineAll, type Work } from './examine.ts';
@@ -23,7 +24,6 @@ import { findOnlyInSnapshots } from './only-in-snapshots.ts';
 import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { revertsOfMerged } from './reverts.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
-import { workWithShared } from './shared.ts';
 
 type Fact = 'record' | 'isOutOfSight' | 'hasMoved' | 'operation' | 'agentState' | 'lastPrompt' | 'running';
 

@@ -38,7 +38,7 @@ export async function requireWhole(session: Session, { snapshots = 0 }: Share, r
   const kept = (await session.history()).length;
   if (kept >= snapshots) return;
   throw new AgtError(
-    `"${remote}" has ${plural(snapshots, 'snapshot')} of session "${id}", and here are ${kept}`,
+    `"${remote}" has ${plural(snapshots, 'snapshot')} of session "${id}", and this repository has ${kept}`,
     {
       hints: [
         `bring all of them back: agt session pull ${id} ${remote} --take`,

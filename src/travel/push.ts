@@ -115,7 +115,8 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   if (isSame && there.parts === refsOf(share).parts) {
     const snapshots = share.snapshots ?? (await session.history()).length;
     // The remote may have a new name, or be back.
-    if (!dryRun) writeShares(session, withCopy(readShares(session), { ...share, failed: undefined }));
+    const seen = withCopy(readShares(session), { ...share, failed: undefined });
+    if (!dryRun) writeShares(session, seen, { durable: false });
     return { record, remote, snapshots, left, unseen, size: undefined };
   }
   if (over === undefined && !again) await requireWhole(session.with(record), share, remote);

@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 const LINES = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
 
 /** `s1` has committed a line, and `s2` goes on from there. */
@@ -116,6 +117,20 @@ describe('a session and its fork', () => {
       expect(agtOk(repository, 'review', 's2')).toContain('-three\n+THREE\n');
       agtOk(repository, 'accept', 's2', '--untracked=none');
       expect([last(), linesOn()]).toEqual([['THREE', '1\t1\tf'], LINES.with(2, 'THREE')]);
+    },
+  );
+
+  test.each(['landing: branch moved#1', 'landing: source kept#1', 'landing: recorded#1'])(
+    'all commits have landed, by an accept that was killed: %s',
+    (point) => {
+      const { repository, sandbox, fork, commitLine, row } = forked();
+      write(join(sandbox, 'note'), 'note\n');
+      commitLine(fork('s2'), 3, 'THREE');
+      const words = ['accept', 's1', '--untracked=none'];
+      const env = { AGT_TEST_KILL_AT: point };
+      expect(run(process.execPath, [KILLABLE, ...words], { cwd: repository, env }).exitCode).toBe(null);
+      agtOk(repository, ...words);
+      expect(row('s2')).toMatchObject({ ...OWN, diff: { files: 2, insertions: 2, deletions: 1 } });
     },
   );
 

@@ -65,7 +65,7 @@ test('the copy keeps what gc deletes beside labelled snapshots, also at later pu
   expect(agtOk(here, 'gc')).toContain('s1: kept the labelled ones, deleted 3 of 4 snapshots');
   expect(agtOk(here, 'session', 'push', 's1', '--later')).toBe('');
   expect(agt(here, 'session', 'push', 's1').stderr).toMatch(
-    /^error: "origin" has 4 snapshots of session "s1", and here are 1\nhint: .*\nhint: .* --again\n$/,
+    /^error: "origin" has 4 snapshots of session "s1", and this repository has 1\nhint: .*\nhint: .* --again\n$/,
   );
   agtOk(there, 'session', 'pull', 's1', '--take');
   expect(agtOk(there, 'session', 'cat', 's1', '@{0}:draft')).toBe('draft 3');

@@ -60,7 +60,10 @@ export function makeParser(commands: readonly Command[], run: RunCommand, words:
     const word = /^unknown argument "(.*)"$/.exec(reason)?.[1];
     const at = words.indexOf(word ?? '');
     const path = [...words.slice(0, at), '--', ...words.slice(at)].map(shellQuote).join(' ');
-    const ofPath = command?.takesRest === 'paths' && at > 0 ? `if that is a path: agt ${path}` : undefined;
+    const ofPath =
+      command?.takesRest === 'paths' && at > 0 && !words.includes('--')
+        ? `if that is a path: agt ${path}`
+        : undefined;
     const excess = (word !== undefined && (command?.excess?.replace('WORD', () => word) ?? ofPath)) || [];
     const list = `${words.join(' ')} list`;
     const hasList = commands.some((one) => commandName(one) === list);

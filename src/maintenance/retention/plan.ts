@@ -65,7 +65,7 @@ export async function planSession(
   return { record, chain, action, kept, going, refused };
 }
 
-/** A shorter history here would have the same name as the whole one of the remote. */
+/** The next push would put the shorter history in the place of the whole one. */
 const LABELLED = 'a person has labelled some of its snapshots, so all of them stay';
 
 /** Whether the session was removed longer ago than agt.retention, or a killed gc began to drop it. */

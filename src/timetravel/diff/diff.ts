@@ -7,9 +7,8 @@ import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
-import { plainCommit } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGitOnTerminal } from '../../git/run/git.ts';
+import { type Git, gitBytes, gitText, isAncestor, runGitOnTerminal } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import { broughtBySyncs, type SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
@@ -18,8 +17,8 @@ import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
-import { findStartApart, isMerged, landedSource, tipWithFamily } from '../../survey/merged.ts';
-import { baseWithShared } from '../../survey/shared.ts';
+import { baseOfWork } from '../../survey/base-of-work.ts';
+import { landedSource } from '../../survey/merged.ts';
 import {
   type AmbiguousFolders,
   FOLDERS_BESIDE_SANDBOX,
@@ -178,39 +177,6 @@ async function landingBase(session: Session, scratch: ScratchObjects, after?: Co
   const landed = onto && head && (await landedSource(git, session.record, head, { onto, from: onto }));
   const tree = after && (await findObject(git, `${after.tree}:sandbox`));
   return baseOfWork(session, scratch, tree, landed);
-}
-
-/** A commit or a tree. `tree`: the content of the session. `landed`: what the branch has of it. */
-export async function baseOfWork(
-  session: Session,
-  scratch: Pick<ScratchObjects, 'git' | 'dir'>,
-  tree: string | undefined,
-  landed?: string,
-): Promise<string> {
-  const { user_branch: from } = session.record;
-  const base = landed || (await commonBase(session, scratch.git));
-  return from === undefined || tree === undefined
-    ? base
-    : baseWithShared(session, scratch, { base, from, tree });
-}
-
-/**
- * Where the work of the session begins: its start, if the user has dropped that, with what it has from the branch since;
- * HEAD, if the user branch has the commits in another form; else where the two part. `git` may store objects.
- */
-async function commonBase(session: Session, git: Git): Promise<string> {
-  const { record } = session;
-  const { commit } = await sandboxHead(session);
-  const { work_branch, user_branch: home, from_commit } = record;
-  const [head, tip] = [commit ?? work_branch, home ?? from_commit];
-  const onto = await tipWithFamily(session, git, head, { onto: tip, from: tip });
-  const start = await findStartApart(session, git, head, onto);
-  if (start === undefined && commit && home && (await isMerged(session, commit, home, git))) return commit;
-  const common = (await gitAnswer(git, ['merge-base', '--all', head, onto]))?.split('\n') ?? [];
-  const [base, other] = start === undefined ? common : [start, ...common];
-  if (base === undefined) return startCommit(session);
-  const both = other && (await gitAnswer(git, ['merge-tree', '--write-tree', base, other]));
-  return both ? plainCommit(git, both, [base]) : base;
 }
 
 /** The folders of the session that the pathspecs may match. */

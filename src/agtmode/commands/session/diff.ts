@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, isAgtError, usageError } from '../../../errors.ts';
-import { shortBranch } from '../../../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { quotedPathspec, shellQuote } from '../../../process/shell-quote.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { idProblem } from '../../../session/id.ts';
@@ -242,10 +242,9 @@ async function printDiff(
   const given = Object.entries(GIT_OPTIONS).filter(([name]) => args[camelCase(name) as keyof typeof args]);
   const options = [...given.map(([name]) => `--${name}`), ...args.gitOptions];
   const { exitCode, isSame, metadata, ambiguous, uncompared } = await showDiff(session, request, options);
-  if (isSame && request.after === 'disk' && options.length === 0 && !isAttached(session.record))
-    context.err(
-      `note: no change since that snapshot; all of the session: agt session diff ${session.id} --base\n`,
-    );
+  const since = typeof request.before === 'string' ? undefined : shortOid(request.before.commit);
+  if (isSame && since && request.after === 'disk' && options.length === 0 && !isAttached(session.record))
+    context.err(`note: no change since snapshot ${since}; its work: agt session diff ${session.id} --base\n`);
   for (const { path, status, before, after } of metadata) {
     const shown = showPath(shownPath(path, ambiguous));
     const change =

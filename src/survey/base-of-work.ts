@@ -1,16 +1,21 @@
-/** Work that was not committed when a session began with it, and that the branch has now. */
+/**
+ * Where the work of a session begins, so that what the branch has is no difference: also work that was not committed when
+ * the session began with it.
+ */
 import { join } from 'node:path';
 import { takenRef } from '../filter/agent-refs.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { editTree, type IndexEdit, plainCommit, withIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import type { Git } from '../git/run/git.ts';
+import { type Git, gitAnswer } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
-import type { Session } from '../session/session.ts';
+import { sandboxHead } from '../session/sandbox.ts';
+import { type Session, startCommit } from '../session/session.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
 import type { Work } from './examine.ts';
+import { findStartApart, isMerged, tipWithFamily } from './merged.ts';
 
 interface Ends {
   /** Of the merge. */
@@ -58,10 +63,12 @@ export async function sharedFiles(
   );
 }
 
+type Scratch = Pick<ScratchObjects, 'git' | 'dir'>;
+
 /** The base with those: both sides of the merge come from it. A tree, if there are some. */
 export async function baseWithShared(
   { repository, record }: Session,
-  { git, dir }: Pick<ScratchObjects, 'git' | 'dir'>,
+  { git, dir }: Scratch,
   ends: Ends,
 ): Promise<string> {
   const edits = await sharedFiles(listRecords(repository).records, record, git, ends);
@@ -81,4 +88,37 @@ export async function workWithShared(
   const more = sandbox?.files.map(({ path }) => path) ?? [];
   const shared = await sharedFiles(records, record, git, { base, from: tip, tree: head, more });
   return shared.length === 0 ? work : { ...work, shared, isFork: true };
+}
+
+/** A commit or a tree. `tree`: the content of the session. `landed`: what the branch has of it. */
+export async function baseOfWork(
+  session: Session,
+  scratch: Scratch,
+  tree: string | undefined,
+  landed?: string,
+): Promise<string> {
+  const { user_branch: from } = session.record;
+  const base = landed || (await commonBase(session, scratch.git));
+  return from === undefined || tree === undefined
+    ? base
+    : baseWithShared(session, scratch, { base, from, tree });
+}
+
+/**
+ * Where the work of the session begins: its start, if the user has dropped that, with what it has from the branch since;
+ * HEAD, if the user branch has the commits in another form; else where the two part. `git` may store objects.
+ */
+async function commonBase(session: Session, git: Git): Promise<string> {
+  const { record } = session;
+  const { commit } = await sandboxHead(session);
+  const { work_branch, user_branch: home, from_commit } = record;
+  const [head, tip] = [commit ?? work_branch, home ?? from_commit];
+  const onto = await tipWithFamily(session, git, head, { onto: tip, from: tip });
+  const start = await findStartApart(session, git, head, onto);
+  if (start === undefined && commit && home && (await isMerged(session, commit, home, git))) return commit;
+  const common = (await gitAnswer(git, ['merge-base', '--all', head, onto]))?.split('\n') ?? [];
+  const [base, other] = start === undefined ? common : [start, ...common];
+  if (base === undefined) return startCommit(session);
+  const both = other && (await gitAnswer(git, ['merge-tree', '--write-tree', base, other]));
+  return both ? plainCommit(git, both, [base]) : base;
 }
