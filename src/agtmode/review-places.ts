@@ -97,7 +97,7 @@ export function inSandbox({ cwd }: Context, { record }: Session, path: string): 
 }
 
 /** The first and the last line that it shows, also unchanged ones. */
-function linesOf({ kind, newStart, lines }: ReviewHunk): [number, number] {
+export function linesOf({ kind, newStart, lines }: ReviewHunk): [number, number] {
   if (kind === 'file') return [1, Number.POSITIVE_INFINITY];
   const { length } = lines.filter((line) => line[0] === ' ' || line[0] === '+');
   return [newStart, newStart + Math.max(length, 1) - 1];

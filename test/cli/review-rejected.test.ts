@@ -73,13 +73,13 @@ test('each way says what becomes of the hunks; those that stand are named when n
   const { repository, sandbox } = session;
   say(sandbox, 'go on');
   expect(review(session, '--split', '--reject', 'f:4', '-m', 'no', '-n')).toBe(
-    's1: would reject 1 hunk in 1 file',
+    's1: would reject 1 hunk in 1 file (f:1-5)',
   );
   expect(review(session, '--split', '--reject', 'f:4', '-m', 'no', '--now')).toBe(
-    's1: rejected 1 hunk in 1 file and undid it in the sandbox',
+    's1: rejected 1 hunk in 1 file (f:1-5) and undid it in the sandbox',
   );
   expect(review(session, '--reject', 'f:31', '-m', 'no', '--tell')).toBe(
-    's1: rejected 1 hunk in 1 file; the agent reads it with your next prompt',
+    's1: rejected 1 hunk in 1 file (f:28-34); the agent reads it with your next prompt',
   );
   hook(sandbox, 'Stop');
   expect(review(session, '--split', '--reject', 'f:6', 'new', '-m', 'no')).toBe(

@@ -229,7 +229,7 @@ test('a line names the hunk that shows it, with --split a part of it; a colon ma
   const { turn, review, told } = begin();
   turn('first', { f: edited({ 3: 'three', 5: 'five' }), 'f:4': 'other\n' });
   for (const line of ['f:1', 'f:5', 'f:6', 'f:9']) {
-    expect(review('--seen', line, '-n')).toBe('s1: would mark 1 hunk in 1 file as seen');
+    expect(review('--seen', line, '-n')).toBe('s1: would mark 1 hunk in 1 file (f:1-9) as seen');
     review('--seen', line);
     expect(told()[0]).toBe('seen 1: +three +five');
     review('--new', line);

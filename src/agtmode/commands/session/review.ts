@@ -23,7 +23,7 @@ import { type Arguments, defineSessionCommand, option } from '../../command-line
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { changeStatus, lines, orNull, verb } from '../../output/format.ts';
-import { changedByFailed, inSandbox, isAt, nothingAt, placeIn } from '../../review-places.ts';
+import { changedByFailed, inSandbox, isAt, linesOf, nothingAt, placeIn } from '../../review-places.ts';
 import { reviewOnTerminal } from '../../reviewing.ts';
 
 const OPTIONS = {
@@ -260,11 +260,13 @@ function describeMarks({ marked }: Marked, as: ReviewHunk['state'], dryRun: bool
   const changes = asOneChange(marked);
   const files = new Set(changes.map(({ path }) => path)).size;
   const done = `${plural(changes.length, 'hunk')} in ${plural(files, 'file')}`;
-  if (as !== 'rejected') return `${verb(dryRun, 'marked', 'mark')} ${done} as ${as}`;
+  const [only] = changes.length === 1 ? changes : [];
+  const place = only?.kind === 'lines' ? ` (${displayPath(only.path)}:${linesOf(only).join('-')})` : '';
+  if (as !== 'rejected') return `${verb(dryRun, 'marked', 'mark')} ${done}${place} as ${as}`;
   const whole = changes.flatMap(({ path, partner, pieces: [{ piece } = {}] }) =>
     partner === undefined && !(piece?.file.before && piece.file.after) ? displayPath(path) : [],
   );
-  const all = whole.length > 0 ? ` (all of ${listSome(whole)})` : '';
+  const all = whole.length > 0 ? ` (all of ${listSome(whole)})` : place;
   return `${verb(dryRun, 'rejected', 'reject')} ${done}${all}`;
 }
 
