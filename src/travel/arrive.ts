@@ -56,7 +56,10 @@ export async function leave(
 ): Promise<Left> {
   const session = new Session(repository, local);
   const { git } = repository;
-  if (session.place === 'here' && !isEnded(local)) await autocommit(session, { now });
+  // A pull was killed while it wrote the folder.
+  const { intent } = local;
+  const marks = intent?.operation === 'restore' ? { now, unfinished: intent.snapshot } : { now };
+  if (session.place === 'here' && !isEnded(local)) await autocommit(session, marks);
   const { tip, isOurs, keeper } = await newestHere(session, head.refs);
   const fork = isOurs ? await freeForkId(session) : keeper;
   if (isOurs) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
@@ -68,8 +71,8 @@ export async function leave(
     return { fork, before: undefined };
   }
   const ended = await withSessionLock(session, async (held) => {
-    const before = session.place === 'here' ? await captureSession(held, { now }) : undefined;
-    if (before && (await newestOf(git, before.commit)) !== tip) return undefined; // an agent works there
+    const before = session.place === 'here' ? await captureSession(held, marks) : undefined;
+    if (before && (await newestOf(git, before.commit, head.refs['tip'])) !== tip) return undefined; // an agent works there
     held.write(inState(held.read() ?? local, 'removed', { now }));
     return { fork, before };
   });

@@ -1,7 +1,7 @@
 /** What remotes have of sessions here, and what they lack; who has those that are away. */
 import { attempt } from '../errors.ts';
 import { TIPS } from '../filter/agent-refs.ts';
-import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { findObject, findObjects, readObject } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitLines, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
@@ -12,7 +12,7 @@ import { Session } from '../session/session.ts';
 import { copyOn, readShares, type Share } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { OWN } from '../snapshot/format.ts';
+import { OWN, trailersOf } from '../snapshot/format.ts';
 import { existingRefs } from './content.ts';
 import type { Keys } from './keys.ts';
 import { type Head, listShares, type RemoteShare, refNames, refsOf } from './share.ts';
@@ -102,7 +102,7 @@ function whyNeeded(
  * it. `keeper`: a session here that has it, such as the fork of an earlier pull that was killed.
  */
 export async function newestHere({ git, id, record }: Session, there: Head['refs']) {
-  const tip = await newestOf(git, await findObject(git, refNames(record)['tip'] ?? ''));
+  const tip = await newestOf(git, await findObject(git, refNames(record)['tip'] ?? ''), there['tip']);
   if (tip === undefined || (await isAncestor(git, tip, there['tip'] ?? ''))) return { tip, isOurs: false };
   const words = ['for-each-ref', '--format=%(refname:lstrip=3)', '--contains', tip, TIPS];
   const keeper = (await gitLines(git, words)).find((name) => name !== id) as SessionId | undefined;
@@ -110,17 +110,27 @@ export async function newestHere({ git, id, record }: Session, there: Head['refs
 }
 
 /**
- * Nobody has to keep a snapshot with the files and the index of the one before, and without a new commit of the session.
- * Its second parent is a commit of the user's branch.
+ * Nobody has to keep a snapshot with the files and the index of the one before or of `there`, the newest one of a remote,
+ * and without a new commit of the session; nor one between two steps of a restore, all of which `there` has. Its second
+ * parent is a commit of the user's branch.
  */
-export async function newestOf(git: Git, tip: string | undefined): Promise<string | undefined> {
+export async function newestOf(git: Git, tip: string | undefined, there = ''): Promise<string | undefined> {
   const [before, user] = await findObjects(git, [`${tip}^1`, `${tip}^2`]);
   if (tip === undefined || before === undefined) return tip;
-  const paths = [...TOP_FOLDERS, OWN.index];
-  const isSame = (await runGit(git, ['diff', '--quiet', before.oid, tip, '--', ...paths])).exitCode === 0;
+  const isIn = async (other: string, index: string, ...words: readonly string[]) => {
+    const paths = [...TOP_FOLDERS, index, ...words];
+    const filter = index === OWN.staged ? ['--diff-filter=d'] : [];
+    const { exitCode } = await runGit(git, ['diff', '--quiet', ...filter, other, tip, '--', ...paths]);
+    return other !== '' && exitCode === 0;
+  };
+  const { Unfinished: unfinished } = trailersOf((await readObject(git, tip))?.content.toString() ?? '');
+  const isKept =
+    (await isIn(before.oid, OWN.index)) ||
+    (await isIn(there, OWN.index)) ||
+    (unfinished !== undefined && (await isIn(there, OWN.staged, ':(exclude,glob)**/.agt-*.tmp')));
   const known = [before, user].flatMap((commit) => commit?.oid ?? []);
   const commits = await gitAnswer(git, ['rev-list', '--max-count=1', `${tip}^@`, '--not', ...known, '--']);
-  return isSame && commits === '' ? newestOf(git, before.oid) : tip;
+  return isKept && commits === '' ? newestOf(git, before.oid, there) : tip;
 }
 
 /** Sessions that are away: who has them now. A session that another agt has locked may be on its way back. */
