@@ -71,12 +71,13 @@ test.each(ofToday(SCENES))('$name', { timeout: 600_000 }, ({ command, at, prepar
   const whole = attack({ AGT_TEST_LIST_POINTS: list });
   expect(whole.stderr.replace(/^note: .*\n/gm, '')).toBe('');
   const expected = holder === 'nobody' ? undefined : factsOf(sessionOf(two[holder], 's1'));
-  // A fork that is not complete keeps its name until agt doctor --fix.
   const sessions = () => git(two[at], 'for-each-ref', 'refs/agt/tip/').split('\n').length;
   const all = sessions();
   const points = readFileSync(list, 'utf8').trim().split('\n');
   const first = [...new Map(points.map((point) => [point.split('#')[0], point])).values()];
-  for (const point of first.filter((name) => /^(push|pull|fork|remove|restore|checkout|sandbox|metadata)/.test(name))) {
+  for (const point of first.filter((name) =>
+    /^(push|pull|fork|remove|restore|checkout|sandbox|metadata)/.test(name),
+  )) {
     reset();
     const local = [two.here, two.there].filter((path) => existsSync(join(path, '.git/agt/sessions/s1.json')));
     const moments = local.flatMap((path) => chain({ ...sessionOf(path, 's1') }));
@@ -93,7 +94,8 @@ test.each(ofToday(SCENES))('$name', { timeout: 600_000 }, ({ command, at, prepar
       isDone ? '' : again.stderr.replace(/^note: only your key opens it.*\n/m, ''),
     ]).toEqual([point, isDone ? 1 : 0, '']);
     if (holder !== 'nobody') expect(factsOf(sessionOf(two[holder], 's1')), point).toEqual(expected);
-    expect(sessions(), point).toBe(all);
+    // A folder that had other files is a fork once more while it is between the two.
+    if (all === 1) expect(sessions(), point).toBe(all);
     const listed = JSON.parse(agtOk(two.there, 'session', 'list', '--remote', '--json'));
     expect(listed, point).toMatchObject([
       { session_id: 's1', repository: holder === 'nobody' ? null : two[holder] },
