@@ -50,6 +50,7 @@ import {
   LINK,
   NO_BRANCHES,
   NO_LOG,
+  type Others,
   type OthersMoves,
   planRefs,
   type RefMove,
@@ -73,7 +74,7 @@ const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
 export async function previewGit(
   { repository, record }: Session,
   commit: string,
-  others: OthersMoves,
+  { moved, hasReplaced, isNamed }: Others,
 ): Promise<RefPlan> {
   const folder = record.checkout ?? record.sandbox;
   const then = await capturedRefs(repository.git, commit);
@@ -83,12 +84,14 @@ export async function previewGit(
   const isGone = repositoryOf(folder) === undefined && isWhole(keptNamed(repository.agtDir, places.kept));
   if (state === undefined) return isGone ? { ...NO_PLAN, gone: places.gitDir } : NO_PLAN;
   if (await isOtherRepository(repository, folder, places, then))
-    return { ...NO_PLAN, ...(isReplaceable(folder, places) ? { replaced: state.commonDir } : {}) };
+    return isReplaceable(folder, places) && (isNamed || !hasReplaced)
+      ? { ...NO_PLAN, replaced: state.commonDir }
+      : { ...NO_PLAN, other: folder };
   return withoutBusyBranches(
     inOtherRepository(repository.git, folder),
     folder,
     state,
-    planRefs(refsIn(state), then, others),
+    planRefs(refsIn(state), then, moved),
     then,
   );
 }
@@ -97,8 +100,7 @@ export async function previewGit(
 export async function putGitBack(
   { repository, record }: Session,
   wanted: SnapshotMetadata,
-  others: OthersMoves,
-  bringsLast: boolean,
+  { moved, hasReplaced, isNamed }: Others,
 ): Promise<PutBack> {
   const folder = record.checkout ?? record.sandbox;
   const store = repository.git;
@@ -108,18 +110,16 @@ export async function putGitBack(
   const places = await capturedPlaces(store, wanted.commit);
   const last = repositoryOf(folder) === undefined ? newestKept(repository.agtDir) : undefined;
   if (then === undefined || places === undefined) {
-    const back =
-      last === undefined || !bringsLast ? [] : bringUsersRepository(repository, folder, last, false);
+    const back = last === undefined || !isNamed ? [] : bringUsersRepository(repository, folder, last, false);
     const isKept = repositoryOf(folder) !== undefined && back.length === 0;
     return { ...NOTHING, warnings: [...notes, ...back, ...(isKept ? describeLeft(KEPT) : [])] };
   }
   const kept = keptNamed(repository.agtDir, places.kept);
   const isOther = await isOtherRepository(repository, folder, places, then);
-  if (isOther && !isReplaceable(folder, places))
-    return {
-      ...NOTHING,
-      warnings: [...notes, `another repository is in ${folder}, and stays as it is`],
-    };
+  if (isOther && (!isReplaceable(folder, places) || (hasReplaced && !isNamed)))
+    return { ...NOTHING, warnings: [...notes, ...describeLeft({ ...NO_PLAN, other: folder })] };
+  // They moved the refs of the repository that goes.
+  const others: OthersMoves = isOther && hasReplaced ? new Map() : moved;
   const warnings = [...notes, ...bringUsersRepository(repository, folder, { ...places, ...kept }, isOther)];
   const state = await readGitState(repository, folder);
   if (state === undefined)

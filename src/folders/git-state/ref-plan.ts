@@ -41,6 +41,8 @@ export interface RefPlan {
   readonly replaced?: string;
   /** One that is gone, and comes back. */
   readonly gone?: string;
+  /** The folder, if another repository is there and stays. */
+  readonly other?: string;
   /** The snapshot has none. */
   readonly isKept?: boolean;
 }
@@ -59,6 +61,14 @@ export interface OthersMove {
 
 /** By the full name of the ref. */
 export type OthersMoves = ReadonlyMap<string, OthersMove>;
+
+export interface Others {
+  readonly moved: OthersMoves;
+  /** Somebody else made the repository that is there, in place of the earlier one. */
+  readonly hasReplaced: boolean;
+  /** A person names the snapshot. An undo leaves a repository that somebody else made. */
+  readonly isNamed: boolean;
+}
 
 /** The commit that a ref leads to. */
 export function resolveRef(refs: Refs, name: string): string | undefined {
@@ -177,10 +187,11 @@ export function where(value: string | undefined): string {
 
 /** What cannot go back, for warnings. */
 export function describeLeft(plan: RefPlan): string[] {
-  const { left, detached, replaced, gone, isKept } = plan;
+  const { left, detached, replaced, gone, other, isKept } = plan;
   if (isKept) return ['the repository stays: the snapshot has none, and agt deletes no .git'];
   if (replaced !== undefined)
     return [`the repository of the snapshot takes the place of another one: ${replaced}`];
+  if (other !== undefined) return [`another repository is in ${other}, and stays as it is`];
   if (gone !== undefined) return [`the repository is gone, and comes back: ${gone}`];
   const told = left.filter(({ from, isQuiet }) => from === undefined || isQuiet !== true);
   const stays = told.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);

@@ -1,6 +1,12 @@
 /** An undo takes this back beside the work of the agent: changes of a person or of another program between its calls. */
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
-import { capturedRefs, differing, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
+import {
+  capturedPlaces,
+  capturedRefs,
+  differing,
+  readGitState,
+  refsIn,
+} from '../../folders/git-state/read-state.ts';
 import type { OthersMove, OthersMoves } from '../../folders/git-state/ref-plan.ts';
 import { HEADS } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
@@ -82,6 +88,8 @@ export async function othersChanges(
 export interface OthersRefs {
   /** Refs of an attached folder's repository that somebody else has moved between the snapshots. */
   readonly moved: OthersMoves;
+  /** Somebody else made the repository that is there, in place of the earlier one. */
+  readonly hasReplaced: boolean;
   /** All snapshots between the two, newest first, and those with changes that no agent made. */
   readonly going: readonly Snapshot[];
   readonly theirs: readonly Snapshot[];
@@ -96,12 +104,18 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   const byAgents = new Set<string>();
   const { going, theirs, since, hasEvents } = await othersSnapshots(session, latest, to);
   const values = new Map<string, string | undefined>();
+  let hasReplaced: boolean | undefined;
   for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
     if (parents[0] === undefined) continue;
     const before = await capturedRefs(session.git, parents[0]);
     const after = await capturedRefs(session.git, commit);
     if (before === undefined || after === undefined) continue;
     const isTheirs = theirs.some((one) => one.commit === commit);
+    const [was, is] = [
+      await capturedPlaces(session.git, parents[0]),
+      await capturedPlaces(session.git, commit),
+    ];
+    if (was?.kept !== is?.kept) hasReplaced ??= isTheirs;
     for (const ref of differing(before, after)) {
       if (!isTheirs && restoredBy === undefined) byAgents.add(ref);
       const value = values.has(ref) ? values.get(ref) : after.get(ref);
@@ -121,7 +135,8 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   const first = hasEvents ? Infinity : Math.min(...accepted.map(({ at }) => Date.parse(at)));
   // The time of a snapshot is in whole seconds.
   const isAfterAcceptance = ({ time }: Snapshot) => time.getTime() + 999 >= first;
-  return { moved, going, theirs, hasAcceptance: accepted.length > 0, isAfterAcceptance };
+  const found = { moved, hasReplaced: hasReplaced === true, going, theirs };
+  return { ...found, hasAcceptance: accepted.length > 0, isAfterAcceptance };
 }
 
 /** Commits that the branch had at the snapshot `to`. */

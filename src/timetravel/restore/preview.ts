@@ -81,7 +81,9 @@ async function preview(
   const ambiguous = await readAmbiguousFolders(git, trees);
   const kept = isAttached(record) ? whole.deletions.filter((path) => isIgnored?.(path) === true) : [];
   const isWhole = request.scope.includes('sandbox') && request.filesOnly !== true;
-  const { moves, staying } = isWhole ? await previewMoves(session, captured, snapshot, request) : NO_MOVES;
+  const { moves, staying, isOther } = isWhole
+    ? await previewMoves(session, captured, snapshot, request)
+    : NO_MOVES;
   const others =
     request.by !== 'undo' || captured === undefined
       ? NO_CHANGES
@@ -96,6 +98,7 @@ async function preview(
     isThere: captured === snapshot.commit,
     isIndexAlone:
       isWhole &&
+      !isOther &&
       captured !== undefined &&
       pathsOf(plan).length + moves.length === 0 &&
       (await differsInIndex(git, captured, snapshot.commit)),
@@ -111,9 +114,12 @@ async function preview(
   };
 }
 
-type Moves = Pick<Preview, 'moves' | 'staying'>;
+interface Moves extends Pick<Preview, 'moves' | 'staying'> {
+  /** Another repository is there, and stays with its index. */
+  readonly isOther: boolean;
+}
 
-const NO_MOVES: Moves = { moves: [], staying: [] };
+const NO_MOVES: Moves = { moves: [], staying: [], isOther: false };
 
 async function previewMoves(
   session: Session,
@@ -129,9 +135,10 @@ async function previewMoves(
       await readSnapshotMetadata(git, snapshot.commit),
     ];
     const { moves, warnings: staying } = await previewHead(session, snapshot, now, to);
-    return { moves, staying };
+    return { moves, staying, isOther: false };
   }
-  const { moved } = await othersRefs(session, { from: captured, isUndo: by !== 'restore' }, snapshot.commit);
-  const plan = await previewGit(session, snapshot.commit, moved);
-  return { moves: plan.moves, staying: describeLeft(plan) };
+  const isNamed = by === 'restore';
+  const others = await othersRefs(session, { from: captured, isUndo: !isNamed }, snapshot.commit);
+  const plan = await previewGit(session, snapshot.commit, { ...others, isNamed });
+  return { moves: plan.moves, staying: describeLeft(plan), isOther: plan.other !== undefined };
 }

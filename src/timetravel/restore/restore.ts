@@ -228,8 +228,8 @@ async function bringBack(
   if (isAttached(record)) {
     const there = session.with(record);
     const latest = { from: before?.commit, isUndo: request.by !== 'restore' };
-    const { moved: others } = await othersRefs(there, latest, snapshot.commit);
-    const git = await putGitBack(there, wanted, others, request.by === 'restore');
+    const others = await othersRefs(there, latest, snapshot.commit);
+    const git = await putGitBack(there, wanted, { ...others, isNamed: request.by === 'restore' });
     return { changed, warnings: [...warnings, ...git.warnings], git };
   } else {
     const hasTime = () => false;

@@ -1,0 +1,31 @@
+/** A person has made the repository of a folder anew since the step of an agent. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agt, agtOk, git } from '../harness/world.ts';
+import { afterStep } from './after-step.ts';
+
+test('undo and redo leave the new repository; a restore by name brings the earlier one', () => {
+  const folder = afterStep('b');
+  const before = git(folder, 'rev-parse', 'main');
+  rmSync(join(folder, '.git'), { recursive: true });
+  git(folder, 'init', '-q', '-b', 'main');
+  git(folder, 'add', 'a');
+  git(folder, 'commit', '-qm', 'anew');
+  const anew = git(folder, 'rev-parse', 'main');
+  const stays = `warning: another repository is in ${folder}, and stays as it is\n`;
+  for (const [hasFile, ...words] of [
+    [true, 'undo', '-n'],
+    [false, 'undo'],
+    [true, 'redo'],
+  ] as const) {
+    const { exitCode, stderr } = agt(folder, ...words);
+    expect([words, exitCode, stderr]).toEqual([words, 0, words[0] === 'undo' ? stays : '']);
+    expect(existsSync(join(folder, 'b'))).toBe(hasFile);
+    expect(git(folder, 'rev-parse', 'main')).toBe(anew);
+  }
+  agtOk(folder, 'restore', 'Write it');
+  expect(git(folder, 'rev-parse', 'main')).toBe(before);
+  agtOk(folder, 'undo');
+  expect(git(folder, 'rev-parse', 'main')).toBe(anew);
+});
