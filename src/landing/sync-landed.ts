@@ -7,7 +7,7 @@ import { findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffIndex, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editIndex, readIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
-import { hasCommitted, type SessionRecord } from '../session/record.ts';
+import { acceptances, hasCommitted, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { revertOf } from '../survey/landed.ts';
 import { landedAs, landedSource, tipWithFamily } from '../survey/merged.ts';
@@ -125,7 +125,7 @@ export async function keepTracked(sandbox: Git, head: string, added: readonly Di
 export async function afterSync(
   git: Git,
   record: SessionRecord,
-  { branch, tip, head }: Record<'branch' | 'tip' | 'head', string>,
+  { branch, tip, head, own }: Record<'branch' | 'tip' | 'head', string> & { readonly own: readonly string[] },
 ): Promise<SessionRecord> {
   if (shortBranch(record.user_branch ?? '') !== branch) return record;
   const before = (record.synced ?? []).filter((one) => one.tip !== tip);
@@ -133,7 +133,15 @@ export async function afterSync(
   const words = ['rev-list', '--no-walk=unsorted', '--ignore-missing', ...old, '--not', tip, '--'];
   const dropped = new Set(old.length === 0 ? [] : await gitLines(git, words));
   const kept = before.filter((one, i) => i < RECENT_SYNCS || dropped.has(one.tip));
-  return { ...record, synced: [{ tip, isStart: !hasCommitted(record, head) }, ...kept] };
+  const known = acceptances(record);
+  const amended = own.filter((commit) => !known.has(commit));
+  const from = await findObjects(
+    git,
+    amended.map((commit) => `${commit}^`),
+  );
+  const accepted = amended.flatMap((commit, i) => (from[i] ? { commit, from: from[i].oid } : []));
+  const added = { tip, isStart: !hasCommitted(record, head), ...(accepted.length > 0 && { accepted }) };
+  return { ...record, synced: [added, ...kept] };
 }
 
 const RECENT_SYNCS = 10;

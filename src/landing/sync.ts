@@ -65,7 +65,7 @@ export interface SyncResult {
   /** Its commits that the sandbox lacked. */
   readonly commits: number;
   /** Those of them that agt accept has made of the session's own work. */
-  readonly own: number;
+  readonly own: readonly string[];
   /** One of them that reverts work which the sandbox has as commits: git takes it out of the sandbox as well. */
   readonly reverting: string | undefined;
   /** Those that the branch has dropped since the session began with them. A rebase leaves them out. */
@@ -250,7 +250,7 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   const [commits, landed] = [missing.length, await landedOn(session, branch, tip)];
   const user = commits > 0 ? await branchUser(git, `${HEADS}${branch}`, '') : undefined;
   if (user !== undefined && user.use !== 'checked out') throw branchInUse(`${HEADS}${branch}`, user);
-  const own = missing.filter((commit) => landed.has(commit)).length;
+  const own = missing.filter((commit) => landed.has(commit));
   const reverting = await revertAmong(session, missing, head);
   const operation = rebase ? 'rebase' : 'merge';
   const other = await otherBranch(git, record);

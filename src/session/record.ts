@@ -37,8 +37,8 @@ export interface SessionRecord {
   readonly from_spec?: string;
   /** The commit that the work branch starts at. */
   readonly from_commit: string;
-  /** Commits of the user branch that syncs have brought, the newest first. `isStart`: no agent had committed before. */
-  readonly synced?: readonly { readonly tip: string; readonly isStart: boolean }[];
+  /** Commits of the user branch that syncs have brought, the newest first. */
+  readonly synced?: readonly Synced[];
   readonly created_at: string;
   /** When a command last began or ended something. Snapshots have their own time. */
   readonly last_activity_at: string;
@@ -83,6 +83,14 @@ export interface SessionRecord {
   readonly exported?: Exported;
   /** An operation that is not complete: another process carries it out, or agt was killed. */
   readonly intent?: Intent;
+}
+
+interface Synced {
+  readonly tip: string;
+  /** No agent had committed before. */
+  readonly isStart: boolean;
+  /** Acceptances of the session in another form, as after an amend: the commit of each, and the one below it. */
+  readonly accepted?: readonly Pick<Landed, 'commit' | 'from'>[];
 }
 
 export interface Failure {
@@ -172,9 +180,10 @@ export function startsOfWork(repository: Repository, record: SessionRecord, dept
   return parent === undefined ? own : [...startsOfWork(repository, parent, depth + 1), ...own];
 }
 
-/** Also those that were taken back: the commit of each, and the one below it. */
-export function acceptances({ landed, taken_back = [] }: SessionRecord): Map<string, string> {
-  const below = new Map(taken_back.map(({ commit, from }) => [commit, from]));
+/** Also those that were taken back or have another form: the commit of each, and the one below it. */
+export function acceptances({ landed, taken_back = [], synced = [] }: SessionRecord): Map<string, string> {
+  const amended = synced.flatMap(({ accepted = [] }) => accepted);
+  const below = new Map([...amended, ...taken_back].map(({ commit, from }) => [commit, from]));
   for (let one = landed; one !== undefined; one = one.before) below.set(one.commit, one.from);
   return below;
 }

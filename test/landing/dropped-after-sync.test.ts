@@ -259,3 +259,20 @@ test('what is staged stays so where the sandbox goes on from the branch', () => 
   expect(git(sandbox, 'status', '--porcelain')).toBe(before);
   expect(git(sandbox, 'show', ':g')).toBe('staged');
 });
+
+test.each([[], ['--amend']])(
+  'what landed in part, perhaps amended, and was synced, then dropped, lands again: %j',
+  (...amend) => {
+    const session = makeSession({ 'a.txt': LINES, 'b.txt': LINES });
+    const { repository, sandbox } = session;
+    write(join(sandbox, 'a.txt'), LINES.replace('\n5\n', '\nfive\n'));
+    write(join(sandbox, 'b.txt'), LINES.replace('\n5\n', '\nfive\n'));
+    git(sandbox, 'commit', '-qam', 'agent work');
+    agtOk(repository, 'accept', 's1', '--include', 'a.txt', '--keep', '-m', 'part');
+    if (amend.length > 0) git(repository, 'commit', '-q', ...amend, '-m', 'part, amended');
+    agtOk(repository, 'sync', 's1');
+    git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+    expect(seen(session)).toMatchObject({ files: ['a.txt', 'b.txt'], diff: { files: 2 } });
+    expect(agtOk(repository, 'diff', 's1', '--base', '--name-only')).toBe('a.txt\nb.txt');
+  },
+);

@@ -49,7 +49,7 @@ export const sessionSync = defineSessionCommand({
         session_id: session.record.session_id,
         branch,
         commits,
-        own_commits: own,
+        own_commits: own.length,
         ...orNull({ reverted_by: reverting }),
         dropped_commits: dropped.commits,
         head_commit: head,
@@ -76,10 +76,10 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
   const at = (words: string) => (dryRun ? '' : `${words} at ${shortOid(head)}`);
   const isRebase = operation === 'rebase';
   // Nobody would find a merge commit.
-  const goesOn = result.goesOn || (own > 0 && head === result.tip && !isRebase);
+  const goesOn = result.goesOn || (own.length > 0 && head === result.tip && !isRebase);
   const notes = [
     goesOn && commits > 0 && plural(commits, 'commit'),
-    own > 0 && (own === commits ? `accepted from ${id}` : `${own} of them accepted from ${id}`),
+    own.length > 0 && `${own.length === commits ? '' : `${own.length} of them `}accepted from ${id}`,
   ];
   const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
   if (goesOn) return `${id} ${verb(dryRun, 'goes on', 'go on')} from ${branch}${more}${at(', and is')}\n`;
