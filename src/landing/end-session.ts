@@ -127,8 +127,8 @@ const EARLIER =
   'an earlier agt was killed after it had moved the branch: the message and the files are of that one';
 
 export function acceptedBefore({ session_id: id, landed }: SessionRecord): string {
-  const rest = landed?.in_part ? `; to go on with the rest: agt undo ${id}` : '';
-  return `"${id}" was accepted before${landed?.in_part ? ', without the rest' : ''}: nothing has changed now${rest}`;
+  const rest = landed?.in_part ? `; to go on with what stayed out: agt undo ${id}` : '';
+  return `another command had accepted "${id}" before this one, which has changed nothing${rest}`;
 }
 
 /** Facts that only the agt knew that made the commit are lost. */

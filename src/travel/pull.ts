@@ -167,7 +167,9 @@ async function takeLease(
   if (taken !== undefined) return taken;
   writeShares(session, before);
   const [winner] = await listShares(repository, remote, await readKeys(env), share);
-  throw new AgtError(`${winner?.head?.holder?.name ?? 'somebody'} has taken session "${id}" meanwhile`, {
+  const taker = winner?.head?.holder;
+  const who = taker === undefined ? 'somebody' : `${taker.name}, in ${taker.repository},`;
+  throw new AgtError(`${who} has taken session "${id}" meanwhile`, {
     exitCode: EXIT.busy,
     hints: [`take it all the same: ${commandToPull(request, { take: true })}`],
   });

@@ -161,7 +161,10 @@ test('the same accept again changes nothing and says so, also when somebody has 
   const later = git(repository, 'rev-parse', 'main');
   for (const words of [['-n'], []]) {
     const { exitCode, stdout, stderr } = again('--json', '-m', 'words', ...words);
-    expect([exitCode, stderr]).toEqual([0, 'warning: "s1" was accepted before: nothing has changed now\n']);
+    expect([exitCode, stderr]).toEqual([
+      0,
+      'warning: another command had accepted "s1" before this one, which has changed nothing\n',
+    ]);
     expect(JSON.parse(stdout)).toMatchObject({ state: 'accepted', commit: landed });
   }
   expect(git(repository, 'rev-parse', 'main')).toBe(later);
@@ -178,7 +181,7 @@ test('the same accept again changes nothing and says so, also when somebody has 
   write(join(sandbox, 'rest'), 'by the agent\n');
   again('--exclude=rest');
   expect(again('-n').stderr).toBe(
-    'warning: "s1" was accepted before, without the rest: nothing has changed now; to go on with the rest: agt undo s1\n',
+    'warning: another command had accepted "s1" before this one, which has changed nothing; to go on with what stayed out: agt undo s1\n',
   );
 });
 

@@ -84,7 +84,7 @@ test.each(ofToday(SCENES))('$name', { timeout: 600_000 }, ({ command, at, prepar
     expect(attack({ AGT_TEST_KILL_AT: point }).exitCode, point).toBe(null);
     if (/^pull: (taken|refs moved|metadata written)/.test(point))
       expect(agt(two[at], 'doctor').stdout, point).toMatch(
-        /warning: s1: .*did not bring all .*\n.*fix: agt session pull s1/,
+        /warning: s1: .*stopped before all .*\n.*fix: agt session pull s1/,
       );
     const again = agt(two[at], 'session', ...command);
     const isDone = /session "s1" is away/.test(again.stderr);

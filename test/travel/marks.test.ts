@@ -193,7 +193,7 @@ test('work by hand after a pull is of no agent, and what only a fork has is of t
   expect(table.toSorted()).toEqual([
     'SESSION AGENT FILES WHAT',
     'copy - 1 (no agent) changed hand',
-    's1 - 1 (elsewhere) (no agent) changed two',
+    's1 - 1 (elsewhere, no agent) changed two',
     's1 claude 1 do it',
     's1-2 - 1 (no agent) changed stray',
   ]);

@@ -89,7 +89,8 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const unreachable = dryRun ? await previewPrune(repository, pruneBefore) : { expired: 0, young: 0 };
   const coming = total + unreachable.expired;
   const isNothing = outcomes.length === 0 && coming === 0;
-  const young = pruneBefore === 'now' ? '' : `, once it is older than ${pruneBefore}`;
+  const time = pruneBefore.replace(/\.ago$/, '').replaceAll('.', ' ');
+  const young = pruneBefore === 'now' ? '' : `; what is younger than ${time} goes later`;
   const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {

@@ -83,7 +83,7 @@ export function checkUserBranches(records: readonly SessionRecord[], refs: Reado
     return {
       level: 'warning',
       about: shortBranch(ref),
-      problem: `there is no such branch any more, and it is that of ${listSome(ids, FEW)}`,
+      problem: `this branch is gone, and work is to land there: of ${listSome(ids, FEW)}`,
       mend: `agt sync ${id} --from BRANCH, or agt accept ${id} --onto BRANCH`,
     };
   });
@@ -234,7 +234,7 @@ export function checkPulls({ agtDir }: Repository): Finding[] {
     .filter(isUnfinished)
     .map((name) => {
       const about = basename(name, '.json');
-      const problem = 'an earlier agt took it from a remote, and did not bring all of it here';
+      const problem = 'a pull of it was stopped before all of it was here';
       return { level: 'warning', about, problem, mend: `agt session pull ${about}` };
     });
 }

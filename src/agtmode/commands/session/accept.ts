@@ -75,7 +75,7 @@ export const sessionAccept = defineSessionCommand({
     const text = messageText(args.message, args.file, context.cwd);
     if (text !== undefined && text.trim() === '' && !args.edit)
       throw usageError('the message is empty', 'write one, or leave out -m and -F');
-    return { text, planned: [] };
+    return { text, planned: [], ids: (args as { ids?: string[] }).ids ?? [] };
   },
   run: async (args, context, session, shared) => {
     const request = {
@@ -101,7 +101,7 @@ export const sessionAccept = defineSessionCommand({
       json: acceptJson(result, args.dryRun),
       text: result.warnings.includes(acceptedBefore(result.record))
         ? await describeEarlier(session.with(result.record), result)
-        : describeAccept(result, back),
+        : describeAccept(result, back, shared.ids.slice(shared.ids.indexOf(session.id) + 1)),
       trouble: result.trouble,
     };
   },
@@ -210,6 +210,7 @@ function acceptJson(result: AcceptResult, dryRun: boolean) {
     untracked: (result.untracked ?? []).map(displayPath),
     left_out: leftOut,
     left_out_commits: leftOutCommits,
+    ignored: result.ignored ?? [],
     kept_commits: merged,
     worktree: worktree ?? null,
     kept,
@@ -230,9 +231,14 @@ async function describeEarlier(session: Session, { onto, commit = '' }: AcceptRe
   return lines([`${id} is on ${shortBranch(onto)} as ${shortOid(commit)}`, way]);
 }
 
-function describeAccept(result: AcceptResult, returned: string | undefined): string {
+/** `later`: sessions that the same command accepts after this one. */
+function describeAccept(
+  result: AcceptResult,
+  returned: string | undefined,
+  later: readonly string[],
+): string {
   const { record, onto, commit, worktree, changes, shown, leftOut, leftOutCommits = [] } = result;
-  const { kept, after = [], ignored = [], merged = [] } = result;
+  const { kept, after: planned = [], ignored = [], merged = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
   const landing = new Set(changes.flatMap(({ path, after }) => (after ? displayPath(path) : [])));
@@ -257,7 +263,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
       leftOutCommits.map((one) => `left out ${shortOid(one.commit)} ${showPath(one.subject)}`),
       LISTED,
     ),
-    `branch   ${branch}${done ? ` is at ${shortOid(commit)}` : after.length > 0 ? ` as it is after ${after.join(' and ')}` : ''}`,
+    `branch   ${branch}${done ? ` is at ${shortOid(commit)}` : planned.length > 0 ? ` as it is after ${planned.join(' and ')}` : ''}`,
     worktree !== undefined && `worktree ${worktree} ${done ? 'follows' : 'would follow'}`,
   ];
   if (!kept && result.trouble === undefined) all.push(returned);
@@ -267,8 +273,11 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
       : `${done ? 'removed' : 'would remove'}  ${sessionFolder(record)}`,
   );
   if (!done) return lines([...all, ...indented(result.message)]);
-  all.push(`undo     agt session unaccept ${id}${kept ? '' : `: ${branch} and the session are as before`}`);
-  if (!kept) all.push(`         agt undo ${id}: the session is back, and ${branch} keeps the work`);
+  const place = record.working_copy === 'in-place' ? ' in a sandbox' : '';
+  const back = kept ? '' : `  (${branch} is as before, and the session is back${place})`;
+  const after = later.length > 0 ? `  (after the same for ${later.toReversed().join(', ')})` : back;
+  all.push(`undo     agt session unaccept ${id}${after}`);
+  if (!kept) all.push(`         agt undo ${id}  (the session is back, and ${branch} keeps the work)`);
   return lines(all);
 }
 

@@ -239,15 +239,20 @@ function whatOf(row: Row): string {
   const { agent, by_session: by, failed_calls: failed, prompt, labels, pulled, files, stands } = row;
   const words = prompt ?? labels.join('; ');
   const notes = [
-    !stands && '(undone)',
-    pulled && '(elsewhere)',
-    failed > 0 && `(${plural(failed, 'call')} failed)`,
-    by !== null && `(by session ${by})`,
-    words === '' && by === null && (agent === null ? '(no agent)' : '(no prompt)'),
-  ];
+    !stands && 'undone',
+    pulled && 'elsewhere',
+    failed > 0 && `${plural(failed, 'call')} failed`,
+    by !== null && `by session ${by}`,
+    words === '' && by === null && (agent === null ? 'no agent' : 'no prompt'),
+  ].filter((note) => note !== false);
   const [first, second, ...others] = files.map(({ path }) => path);
   const paths = [first, second, others.length > 0 && `${others.length} more`].filter(Boolean).join(', ');
-  return [...notes.filter(Boolean), showPath(words || (paths && `changed ${paths}`))].join(' ').trimEnd();
+  return [
+    ...(notes.length > 0 ? [`(${notes.join(', ')})`] : []),
+    showPath(words || (paths && `changed ${paths}`)),
+  ]
+    .join(' ')
+    .trimEnd();
 }
 
 /** `accepted in part as 9b6a52d7ab on main` */
