@@ -281,7 +281,7 @@ test.each(['reverted', 'dropped'])('of two acceptances of one second, the user r
   const [lost, kept] = how === 'reverted' ? ['s2', 's1'] : ['s1', 's2'];
   for (const status of JSON.parse(agtOk(repository, 'list', '--json')))
     expect(status).toMatchObject({ merged: status.session_id === kept });
-  expect(agtOk(repository, 'list')).toMatch(new RegExp(`^${lost} .* clean, accepted before `, 'm'));
+  expect(agtOk(repository, 'list')).toMatch(new RegExp(`^${lost} .* clean, ${how} since `, 'm'));
   expect(agtOk(repository, 'remove', '--merged', '-n')).not.toContain(`/${lost}\n`);
   const rows: { session_id: string }[] = JSON.parse(agtOk(repository, 'activity', '--json'));
   const by = how === 'reverted' ? git(repository, 'rev-parse', 'HEAD') : null;

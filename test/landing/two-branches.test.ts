@@ -77,7 +77,7 @@ test('parts on two branches: what the list says does not depend on their order',
     expect.stringContaining('Write f'),
     expect.stringContaining('Change f'),
   ]);
-  expect(agtOk(repository, 'list')).toMatch(/\+2 -1 .* clean for main, accepted before on release/);
+  expect(agtOk(repository, 'list')).toMatch(/\+2 -1 .* clean for main, accepted in part on release/);
 });
 
 test('work that landed on main before a sync stays off another branch, and agt names it', () => {

@@ -162,7 +162,7 @@ describe('work that came home, and the branch goes on', () => {
     agtOk(repository, 'accept', 's1', '--include', 'a', '--include', 'c', '--keep', '-m', 'Part');
     agtOk(repository, 'restore', 's1', 'Add lines');
     expect(statusOf(repository)).toMatchObject({ merge: 'clean', diff: { insertions: 0, deletions: 2 } });
-    expect(agtOk(repository, 'list')).toContain(' clean, accepted before ');
+    expect(agtOk(repository, 'list')).toContain(' clean, accepted in part ');
     const turns: { stands: boolean }[] = JSON.parse(
       agtOk(repository, 'session', 'log', 's1', '--turns', '--json'),
     );

@@ -153,9 +153,15 @@ function mergeWords(view: SessionStatus): string[] {
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
     ...(merge === undefined ? [] : [where === '' ? merge : `${merge} for ${shortBranch(home ?? '')}`]),
-    ...(landed ? [`accepted before${where}`] : []),
+    ...(landed ? [`${pastOf(landed, view)}${where}`] : []),
     ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
   ];
+}
+
+/** Of the newest acceptance, if the session has more than the branch. */
+function pastOf({ in_part: inPart }: Landed, { fate: { revertedBy, isLost } }: SessionStatus): string {
+  if (revertedBy !== undefined) return 'reverted since';
+  return isLost ? 'dropped since' : inPart ? 'accepted in part' : 'accepted before';
 }
 
 /** `9b6a52d7ab on main` */
