@@ -11,9 +11,10 @@ import { readCommits, storeObjects } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import { isDirectory, type TreeEntry, Trees } from '../git/objects/trees.ts';
+import { isDirectory, Trees } from '../git/objects/trees.ts';
 import { fieldsOf, type Git, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import { withParents } from '../maintenance/retention/rewrite.ts';
+import { onceForEach } from '../once.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OWN } from '../snapshot/format.ts';
 import { parseSnapshot } from '../snapshot/history.ts';
@@ -36,9 +37,8 @@ export async function withoutIgnored(
   const roots = moments.flatMap(({ tree, manifest }) => (manifest === undefined ? [] : tree));
   await trees.load(git, roots);
   const empty = moments.flatMap(({ manifest }) => manifest?.empty_directories ?? []);
-  const all = new Set([...files.map(({ path }) => path), ...empty.map((path) => `${inTree(path)}/`)]);
-  const paths = [...all].flatMap((path) => belowSandbox(path) ?? []);
-  const ruleOf = readRules(trees, (rules) => askGit(scratch, commonDir, rules, paths));
+  const paths = new Set([...files.map(({ path }) => path), ...empty.map((path) => `${inTree(path)}/`)]);
+  const ruleOf = readRules(trees, (rules) => askGit(scratch, commonDir, rules, [...paths]));
   const names = new Map<string, string>();
   for (const { commit, raw, tree, parents, manifest } of moments) {
     if (manifest === undefined) {
@@ -76,40 +76,40 @@ function standsOnSnapshot(commit: string): AgtError {
 }
 
 interface Rule {
-  /** Of a path in the tree of a sandbox; that of a directory ends with a slash. */
+  /** Of a path in the tree of a snapshot; that of a directory ends with a slash. */
   readonly isLeftOut: (path: string) => boolean;
   /** What became of trees by it. */
   readonly made: Map<string, string | undefined>;
 }
+
+const SANDBOX = 'sandbox/';
 
 /**
  * By git's own rules: the `.gitignore` files of the snapshot, and the user's. What the index has is not ignored. `ask` gets
  * the path and the blob of each file, with a zero byte after each.
  */
 function readRules(trees: Trees, ask: (rules: string) => Promise<ReadonlySet<string>>) {
-  const rulesBelow = new Map<string, readonly string[]>();
-  const find = (tree: string): readonly string[] => {
-    const found = rulesBelow.get(tree) ?? trees.entries(tree).flatMap(rulesIn);
-    rulesBelow.set(tree, found);
-    return found;
-  };
-  const rulesIn = (entry: TreeEntry): string[] => {
-    if (isDirectory(entry)) return find(entry.oid).map((path) => `${entry.name}/${path}`);
-    return entry.name === '.gitignore' && entry.mode.startsWith('100') ? [`.gitignore\0${entry.oid}`] : [];
-  };
-  const answers = new Map<string, ReadonlySet<string>>();
-  const known = new Map<string, Rule>();
+  const rulesIn = onceForEach((tree: string): readonly string[] =>
+    trees.entries(tree).flatMap((entry) => {
+      if (isDirectory(entry)) return rulesIn(entry.oid).map((path) => `${entry.name}/${path}`);
+      const isRule = entry.name === '.gitignore' && entry.mode.startsWith('100');
+      return isRule ? [`.gitignore\0${entry.oid}`] : [];
+    }),
+  );
+  const ignoredBy = onceForEach(ask);
+  const madeBy = onceForEach((_rulesAndIndex: string): Rule['made'] => new Map());
   return async (root: string): Promise<Rule> => {
-    const rules = find(trees.find(root, 'sandbox')?.oid ?? '').join('\0');
+    const rules = rulesIn(trees.find(root, 'sandbox')?.oid ?? '').join('\0');
     const stages = trees.entries(trees.find(root, OWN.stages)?.oid ?? '');
     const index = [trees.find(root, OWN.staged), ...stages].flatMap((entry) => entry?.oid ?? []);
-    const ignored = answers.get(rules) ?? (await ask(rules));
-    answers.set(rules, ignored);
+    const ignored = await ignoredBy(rules);
     const isTracked = (path: string) => index.some((tree) => trees.find(tree, decodePath(path)));
-    const isLeftOut = (path: string) => ignored.has(path) && !isTracked(path);
-    const rule = known.get(`${rules}\n${index}`) ?? { isLeftOut, made: new Map() };
-    known.set(`${rules}\n${index}`, rule);
-    return rule;
+    // Beside the sandbox, only what agt itself records is sent.
+    const isLeftOut = (path: string) =>
+      path.startsWith(SANDBOX)
+        ? ignored.has(path) && !isTracked(path.slice(SANDBOX.length))
+        : !path.startsWith('_/');
+    return { isLeftOut, made: madeBy(`${rules}\n${index}`) };
   };
 }
 
@@ -134,11 +134,12 @@ async function askGit(
   }
   const env = { GIT_DIR: commonDir, GIT_WORK_TREE: worktree };
   // A colon at the beginning would be pathspec magic.
-  const input = Buffer.from(paths.map((path) => `./${path}\0`).join(''), 'latin1');
+  const asked = paths.filter((path) => path.startsWith(SANDBOX)).map((path) => path.replace(SANDBOX, './'));
+  const input = Buffer.from(asked.map((path) => `${path}\0`).join(''), 'latin1');
   const words = ['check-ignore', '--no-index', '-z', '--stdin'];
   const run = await runGit({ ...git, cwd: worktree }, words, { input, env });
   if (run.exitCode > 1) throw gitFailed(words, run);
-  return new Set(fieldsOf(run.stdout).map((path) => path.slice('./'.length)));
+  return new Set(fieldsOf(run.stdout).map((path) => path.replace('./', SANDBOX)));
 }
 
 function smallerTree(trees: Trees, root: string, manifest: SnapshotManifest, rule: Rule): string {
@@ -154,42 +155,35 @@ function smallerTree(trees: Trees, root: string, manifest: SnapshotManifest, rul
       return oid === undefined ? [] : [{ ...entry, oid }];
     });
     const isSame = kept.length === entries.length && kept.every(({ oid }, i) => oid === entries[i]?.oid);
-    const oid = isSame && tree !== '' ? tree : trees.make(kept, root);
+    const oid = isSame ? tree : trees.make(kept, root);
     made.set(key, oid);
     return oid;
   };
-  const sandbox = without(trees.find(root, 'sandbox')?.oid ?? '', '');
-  const text = serializeManifest(smallerManifest(trees, sandbox, manifest, isLeftOut));
+  const smaller = without(root, '') ?? '';
+  const text = serializeManifest(smallerManifest(trees, smaller, manifest, isLeftOut));
   const blob = trees.add({ type: 'blob', content: Buffer.from(text) }, root);
-  const own = trees
-    .entries(trees.find(root, '_')?.oid ?? '')
-    .map((entry) => (`_/${entry.name}` === OWN.manifest ? { ...entry, oid: blob } : entry));
-  const entries = trees.entries(root).flatMap((entry) => {
-    const oid = { _: trees.make(own, root), sandbox }[entry.name];
-    return oid === undefined ? [] : [{ ...entry, oid }];
-  });
-  return trees.make(entries, root) as string;
+  const replace = (tree: string, path: string, oid: string) =>
+    trees.make(
+      trees.entries(tree).map((entry) => (entry.name === path ? { ...entry, oid } : entry)),
+      root,
+    ) as string;
+  const [folder = '', name = ''] = OWN.manifest.split('/');
+  return replace(smaller, folder, replace(trees.find(smaller, folder)?.oid ?? '', name, blob));
 }
 
 /** Without the names of what is left out. The folders beside the sandbox stay, empty. */
 function smallerManifest(
   trees: Trees,
-  sandbox: string | undefined,
+  smaller: string,
   manifest: SnapshotManifest,
   isLeftOut: Rule['isLeftOut'],
 ): SnapshotManifest {
   const { modes, owners, empty_directories, encoded } = manifest;
-  const emptied = TOP_FOLDERS.filter((top) => top !== 'sandbox' || sandbox === undefined);
-  const isKept = (path: string) => {
-    const below = belowSandbox(`${inTree(path)}/`);
-    return below !== undefined && below !== '' && !isLeftOut(below);
-  };
-  const empty = [...emptied, ...empty_directories.filter(isKept)].sort();
-  const stays = (path: string) => {
-    const below = path === 'sandbox' ? '' : belowSandbox(inTree(path));
-    const isFile = below !== undefined && trees.find(sandbox ?? '', below) !== undefined;
-    return isFile || empty.some((directory) => isUnder(directory, [path]));
-  };
+  const emptied = TOP_FOLDERS.filter((top) => trees.find(smaller, top) === undefined);
+  const inside = empty_directories.filter((path) => !TOP_FOLDERS.includes(path));
+  const empty = [...emptied, ...inside.filter((path) => !isLeftOut(`${inTree(path)}/`))].sort();
+  const stays = (path: string) =>
+    trees.find(smaller, inTree(path)) !== undefined || empty.some((directory) => isUnder(directory, [path]));
   const staying = (all: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(all).filter(([path]) => stays(path)));
   return {
@@ -205,9 +199,4 @@ function smallerManifest(
 /** The name that a tree has for a path of a manifest. */
 function inTree(path: string): string {
   return encodePath(pathFromJson(path));
-}
-
-/** Undefined beside it. */
-function belowSandbox(path: string): string | undefined {
-  return path.startsWith('sandbox/') ? path.slice('sandbox/'.length) : undefined;
 }
