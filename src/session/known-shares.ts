@@ -15,8 +15,6 @@ export interface KnownShares<T extends KnownShare> {
   readonly recipient: string | undefined;
   /** By the object names of their heads. */
   readonly heads: readonly (readonly [string, T])[];
-  /** The object names of heads that no key here opened. */
-  readonly closed?: readonly string[];
 }
 
 export function readKnownShares<T extends KnownShare>(agtDir: string): KnownShares<T> | undefined {

@@ -4,6 +4,7 @@ import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import type { LockedSession } from './lock.ts';
 import type { Failure, SessionRecord } from './record.ts';
+import { placeOf } from './share-file.ts';
 import { GERUND, type Intent, isEnded, type Operation, type SessionState, TRANSITIONS } from './state.ts';
 
 /** @throws AgtError */
@@ -48,7 +49,7 @@ export function awayError({ session_id: id, away }: SessionRecord, hints: readon
 }
 
 export function placeOfAway({ holder, remote }: Partial<NonNullable<SessionRecord['away']>> = {}): string {
-  return holder === undefined ? `on ${remote}` : `at ${holder.name}, in ${holder.repository}`;
+  return holder === undefined ? `on ${remote}` : `at ${placeOf(holder)}`;
 }
 
 /** They change nothing that another repository goes on with. */

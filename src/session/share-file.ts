@@ -14,6 +14,11 @@ export interface Holder {
   readonly since: string;
 }
 
+/** For messages. */
+export function placeOf({ name, repository }: Pick<Holder, 'name' | 'repository'>): string {
+  return `${name}, in ${repository}`;
+}
+
 /** One commit of the chain of parts. */
 export interface Part {
   readonly commit: string;
@@ -74,7 +79,7 @@ export interface Shares {
 /** The fields of the first copy are beside `others`. */
 type Stored = Partial<Share> & Partial<Omit<Shares, 'copies'>> & { readonly others?: readonly Share[] };
 
-type Held = Pick<Session, 'repository' | 'id'>;
+export type Held = Pick<Session, 'repository' | 'id'>;
 
 /** @throws AgtError if the file is damaged */
 export function readShares({ repository, id }: Held): Shares {
@@ -111,11 +116,6 @@ export function withCopy({ copies, ...rest }: Shares, copy: Share): Shares {
 export function lastPush(session: Held): { readonly remote: string; readonly at: string } | undefined {
   const { remote, head, pushed_at: at } = readShares(session).copies[0] ?? {};
   return remote && head && at ? { remote, at } : undefined;
-}
-
-/** By its name on the remote. */
-export function copyNamed(session: Held, name: string): Share | undefined {
-  return readShares(session).copies.find(({ share }) => share === name);
 }
 
 /** As agt knows it here. One that a person has deleted comes back if a person pushes it. */

@@ -4,7 +4,7 @@ import { AgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';
 import { Session } from '../session/session.ts';
-import { readShares, type Share, writeShares } from '../session/share-file.ts';
+import { placeOf, readShares, type Share, writeShares } from '../session/share-file.ts';
 import { isLikeShare, noShare, sessionWith, shareNamed } from './find-share.ts';
 import type { Keys } from './keys.ts';
 import { chooseRemote, moveRefs } from './remote.ts';
@@ -18,15 +18,15 @@ interface Deletion {
 }
 
 /**
- * `of`: a session here, or the id or the share of another one. `id`: undefined if no key here opens it. @throws AgtError if
- * there is no copy, or another repository has the session.
+ * `of`: a session here, or the id or the share of another one. `id`: undefined if no key here opens it. `session`: the one
+ * here that had the copy. @throws AgtError if there is no copy, or another repository has the session.
  */
 export async function deleteShare(
   repository: Repository,
   of: Session | string,
   keys: Keys | undefined,
   { remote: where, force, dryRun }: Deletion,
-): Promise<{ readonly remote: string; readonly id: string | undefined }> {
+) {
   const [given, name] = typeof of === 'string' ? [undefined, of] : [of, of.id];
   const isThere = ({ remote, head }: Share) => head && (where === undefined || remote === where);
   const named = given && readShares(given).copies.find(isThere);
@@ -51,15 +51,12 @@ export async function deleteShare(
   if (there !== undefined && !isOurs && (!force || isNew)) throw notOurs(name, remote, head);
   const other = own?.takenFrom;
   if (other !== undefined && there !== undefined && !force)
-    throw new AgtError(
-      `${other.name}, in ${other.repository}, may not know that session "${session?.id}" is here now`,
-      {
-        hints: [
-          'it learns so when it pushes next, which agt cannot see from here',
-          'once it has pushed, or if it is gone, delete the copy: --force',
-        ],
-      },
-    );
+    throw new AgtError(`${placeOf(other)}, may not know that session "${session?.id}" is here now`, {
+      hints: [
+        'it learns so when it pushes next, which agt cannot see from here',
+        'once it has pushed, or if it is gone, delete the copy: --force',
+      ],
+    });
   if (!dryRun && there !== undefined && !(await moveRefs(repository.git, remote, share, refs, {})))
     throw notOurs(name, remote, undefined);
   failurePoint('delete: copy gone');
@@ -67,12 +64,12 @@ export async function deleteShare(
     const left = copies.filter((one) => one.share !== own?.share);
     writeShares(session, { copies: left, deleted: [...new Set([...deleted, remote])] });
   }
-  return { remote, id: session?.id ?? head?.record.session_id };
+  return { remote, id: session?.id ?? head?.record.session_id, session };
 }
 
 function notOurs(name: string, remote: string, head: Head | undefined): AgtError {
   const { holder } = head ?? {};
-  const where = holder === undefined ? '' : `: it goes on at ${holder.name}, in ${holder.repository}`;
+  const where = holder === undefined ? '' : `: it goes on at ${placeOf(holder)}`;
   const take = `take it first: agt session pull ${name} ${remote} --take`;
   return new AgtError(`session "${name}" on ${remote} is not of this repository${where}`, {
     hints: [...(head === undefined ? [] : [take]), `see: agt session list --remote ${remote}`],

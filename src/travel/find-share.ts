@@ -6,7 +6,7 @@ import { idProblem, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
-import { copyNamed, readShares, type Share, writeShares } from '../session/share-file.ts';
+import { type Holder, placeOf, readShares, type Share, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { commandsToShare, type Keys, requireKeys } from './keys.ts';
 import { chooseRemote } from './remote.ts';
@@ -123,7 +123,7 @@ export function shareNamed(
 function ownerOf(head: Head | undefined): string {
   const empty = head?.snapshots === 0 ? ', without a snapshot' : '';
   if (head?.holder === undefined) return `nobody has it now${empty}:`;
-  return `of ${head.holder.name}, in ${head.holder.repository}${empty}:`;
+  return `of ${placeOf(head.holder)}${empty}:`;
 }
 
 export function noShare(all: readonly RemoteShare[], id: string, remote: string, keys?: Keys): AgtError {
@@ -178,9 +178,10 @@ function reasonOfLoss(record: SessionRecord | undefined, remote: string): string
 }
 
 /** The session here that has this copy. */
-export function sessionWith(repository: Repository, share: string): SessionRecord | undefined {
-  const hasIt = (id: SessionId) => attempt(() => copyNamed({ repository, id }, share)) !== undefined;
-  return listRecords(repository).records.find(({ session_id: id }) => hasIt(id));
+export function sessionWith(repository: Repository, name: string): SessionRecord | undefined {
+  const copiesOf = (id: SessionId) => attempt(() => readShares({ repository, id }).copies) ?? [];
+  const hasIt = (record: SessionRecord) => copiesOf(record.session_id).some(({ share }) => share === name);
+  return listRecords(repository).records.find(hasIt);
 }
 
 /** What is known here of the copy. @throws AgtError if it is here under another id, or another session has this id */
@@ -197,19 +198,15 @@ export function ownShare(
     throw new AgtError(`session "${idOf(there.head)}" on ${remote} is already here, under the id "${here}"`, {
       hints: [`pull it under that id: ${commandToPull({ ...request, remote }, words)}`],
     });
-  const own = copyNamed({ repository, id }, there.share);
+  const own = readShares({ repository, id }).copies.find(({ share }) => share === there.share);
   if (own !== undefined || recordNamed(repository, id) === undefined) return own;
   throw new AgtError(`session "${id}" is another one here`, {
     hints: [`pull it under another id: ${commandToPullAs({ ...request, as: undefined }, there)}`],
   });
 }
 
-export function heldError(
-  head: Head,
-  { name, repository }: NonNullable<Head['holder']>,
-  request: PullRequest,
-): AgtError {
-  return new AgtError(`session "${request.id}" goes on at ${name}, in ${repository}`, {
+export function heldError(head: Head, holder: Holder, request: PullRequest): AgtError {
+  return new AgtError(`session "${request.id}" goes on at ${placeOf(holder)}`, {
     hints: [
       `give it away there: agt session push ${idOf(head)} --release`,
       `or take it, with all that was pushed until ${localTime(new Date(head.pushed_at))}: ${commandToPull(request, { take: true })}`,

@@ -1,8 +1,9 @@
 /** What remotes have of sessions here, and what they lack; who has those that are away. */
 import { attempt } from '../errors.ts';
-import { TIPS } from '../filter/agent-refs.ts';
+import { TIPS, tipRef } from '../filter/agent-refs.ts';
 import { findObject, findObjects, readObject } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitLines, isAncestor, runGit } from '../git/run/git.ts';
+import { onceForEach } from '../once.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -15,7 +16,7 @@ import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OWN, trailersOf } from '../snapshot/format.ts';
 import { existingRefs } from './content.ts';
 import type { Keys } from './keys.ts';
-import { type Head, listShares, type RemoteShare, refNames, refsOf } from './share.ts';
+import { type Head, listShares, type RemoteShare, refsOf } from './share.ts';
 
 export type Debt = NonNullable<Awaited<ReturnType<typeof debtOf>>>;
 
@@ -60,16 +61,14 @@ export function copiesOnRemotes(repository: Repository): Map<string, string> {
  * that were pushed are needed here, by id. @throws AgtError if a remote cannot be reached
  */
 export async function heldByRemotes(repository: Repository, keys: Keys | undefined) {
-  const remotes = new Map<string, readonly RemoteShare[]>();
+  const listed = onceForEach((remote: string) => listShares(repository, remote, keys));
   const held = new Map<string, string>();
   const stays = new Map<string, string>();
   for (const record of listRecords(repository).records.filter(isEnded)) {
     const session = new Session(repository, record);
     const share = attempt(() => readShares(session).copies[0]);
     if (share?.head === undefined) continue;
-    const all = remotes.get(share.remote) ?? (await listShares(repository, share.remote, keys));
-    remotes.set(share.remote, all);
-    const there = all.find((one) => one.share === share.share);
+    const there = (await listed(share.remote)).find((one) => one.share === share.share);
     const reason = whyNeeded(record, share, await existingRefs(session), there);
     if (reason === undefined) held.set(session.id, share.refs['tip'] as string);
     else stays.set(session.id, reason);
@@ -101,8 +100,8 @@ function whyNeeded(
  * The newest snapshot here that has something of its own. `isOurs`: neither `there`, the refs of a remote, nor a fork has
  * it. `keeper`: a session here that has it, such as the fork of an earlier pull that was killed.
  */
-export async function newestHere({ git, id, record }: Session, there: Head['refs']) {
-  const tip = await newestOf(git, await findObject(git, refNames(record)['tip'] ?? ''), there['tip']);
+export async function newestHere({ git, id }: Session, there: Head['refs']) {
+  const tip = await newestOf(git, await findObject(git, tipRef(id)), there['tip']);
   if (tip === undefined || (await isAncestor(git, tip, there['tip'] ?? ''))) return { tip, isOurs: false };
   const words = ['for-each-ref', '--format=%(refname:lstrip=3)', '--contains', tip, TIPS];
   const keeper = (await gitLines(git, words)).find((name) => name !== id) as SessionId | undefined;

@@ -23,6 +23,7 @@ import { readKnownShares, writeKnownShares } from '../session/known-shares.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import {
+  type Held,
   type Holder,
   type Lease,
   readShares,
@@ -55,8 +56,6 @@ export interface Head extends Lease {
   /** Bytes of all parts. */
   readonly size: number;
 }
-
-export type Held = Pick<Session, 'repository' | 'id'>;
 
 export function holderHere({ repository }: Pick<Session, 'repository'>, now: Date): Holder {
   const name = `${attempt(() => userInfo().username) ?? 'somebody'}@${hostname()}`;
@@ -118,34 +117,34 @@ export async function listShares(
   keys: Keys | undefined,
   share?: string,
 ): Promise<RemoteShare[]> {
-  const earlier = readKnownShares<Opened>(agtDir);
+  const { recipient, heads: earlier = [] } = readKnownShares<Opened>(agtDir) ?? {};
   // What was opened with the keys of then: each takes a millisecond.
-  const known = new Map(earlier?.recipient === keys?.recipient ? earlier?.heads : []);
-  const seen = new Set([...(earlier?.heads ?? []).map(([oid]) => oid), ...(earlier?.closed ?? [])]);
+  const known = new Map(recipient === keys?.recipient ? earlier.filter(isOpen) : []);
+  const seen = new Set(earlier.map(([oid]) => oid));
   for (let looks = 1; ; looks++) {
-    const there = [...(await listRefs(git, remote, share))].filter(([, { head }]) => head !== undefined);
-    const unknown = there.filter(([, { head = '' }]) => !known.has(head));
-    const refs = unknown.map(([name]) => sharedHeadRef(name));
+    const there = [...(await listRefs(git, remote, share))].flatMap(([name, refs]) =>
+      refs.head === undefined ? [] : { share: name, refs, oid: refs.head },
+    );
+    const unknown = there.filter(({ oid }) => !known.has(oid));
+    const refs = unknown.map((one) => sharedHeadRef(one.share));
     await fetchRefs(git, remote, refs, { isApart: true });
-    const oids = unknown.map(([, { head = '' }]) => head);
+    const oids = unknown.map(({ oid }) => oid);
     const contents = await readObjects(git, oids);
     // Somebody has pushed between the two questions.
     if (looks < MOST_LOOKS && contents.includes(undefined)) continue;
     for (const [i, oid] of oids.entries()) known.set(oid, await opened(keys, contents[i]?.content));
-    const all = there.map(([name, at]) => {
-      const { head, problem } = known.get(at.head ?? '') ?? NOTHING;
-      return { share: name, refs: at, head, problem, isNew: !seen.has(at.head ?? '') };
-    });
-    if (unknown.length > 0 && share === undefined) writeKnown(agtDir, keys, all);
-    return all;
+    const heads = there.map(({ oid }) => [oid, known.get(oid) as Opened] as const);
+    if (unknown.length > 0 && share === undefined)
+      writeKnownShares(agtDir, { recipient: keys?.recipient, heads });
+    return there.map((one, i) => ({ ...one, ...(heads[i]?.[1] as Opened), isNew: !seen.has(one.oid) }));
   }
 }
 
 type Opened = Pick<RemoteShare, 'head' | 'problem'>;
-const NOTHING: Opened = { head: undefined, problem: 'the remote did not send it' };
+const isOpen = ([, { head }]: readonly [string, Opened]) => head !== undefined;
 
 async function opened(keys: Keys | undefined, content: Buffer | undefined): Promise<Opened> {
-  if (content === undefined) return NOTHING;
+  if (content === undefined) return { head: undefined, problem: 'the remote did not send it' };
   const isPlain = !isSealed(content);
   try {
     const identities = isPlain ? undefined : (keys?.identities ?? []);
@@ -156,14 +155,6 @@ async function opened(keys: Keys | undefined, content: Buffer | undefined): Prom
   } catch (error) {
     return { head: undefined, problem: isForOthers(error) ? undefined : 'it is damaged, or of a newer agt' };
   }
-}
-
-function writeKnown(agtDir: string, keys: Keys | undefined, all: readonly RemoteShare[]): void {
-  const heads = all.flatMap(({ refs: { head: oid = '' }, head }) =>
-    head === undefined ? [] : [[oid, { head, problem: undefined }] as const],
-  );
-  const closed = all.flatMap(({ refs, head }) => (head === undefined ? (refs.head ?? []) : []));
-  writeKnownShares(agtDir, { recipient: keys?.recipient, heads, closed });
 }
 
 export function newShare(remote: string): Share {

@@ -7,7 +7,7 @@ import { SHOWN } from '../../../travel/find-share.ts';
 import { noteHolders } from '../../../travel/held.ts';
 import { readKeys } from '../../../travel/keys.ts';
 import { chooseRemote } from '../../../travel/remote.ts';
-import { isHere, listShares, type RemoteShare } from '../../../travel/share.ts';
+import { type Head, isHere, listShares, type RemoteShare } from '../../../travel/share.ts';
 import type { Answer } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { age, lines, orNull, table } from '../../output/format.ts';
@@ -18,13 +18,13 @@ export async function listRemote(context: Context, given: string | undefined): P
   const keys = await readKeys(context.env);
   const shares = await listShares(repository, remote, keys);
   await noteHolders(repository, remote, shares);
-  const known = shares.filter(({ head }) => head !== undefined);
+  const known = shares.flatMap(({ head, share }) => (head === undefined ? [] : { head, share }));
   const damaged = shares.filter(({ problem }) => problem !== undefined);
   const rest = shares.length - known.length - damaged.length;
   const now = context.now();
-  const areElsewhere = known.some(({ head }) => head?.holder && !isHere({ repository }, head.holder));
+  const areElsewhere = known.some(({ head }) => head.holder && !isHere({ repository }, head.holder));
   const heading = ['SESSION', 'STATE', 'AT', ...(areElsewhere ? ['REPOSITORY'] : [])];
-  const rows = known.map(({ head, share }) => remoteRow({ head, share }, now, areElsewhere));
+  const rows = known.map(({ head, share }) => remoteRow(head, share, now, areElsewhere));
   return {
     json: shares.map(remoteJson),
     text: rows.length > 0 ? table([[...heading, 'PUSHED', 'SNAPSHOTS', 'SIZE', 'COPY'], ...rows]) : '',
@@ -38,9 +38,12 @@ export async function listRemote(context: Context, given: string | undefined): P
   };
 }
 
-function remoteRow({ head, share }: Pick<RemoteShare, 'head' | 'share'>, now: Date, areElsewhere: boolean) {
-  if (head === undefined) return [];
-  const { record, holder, pushed_at, snapshots, size } = head;
+function remoteRow(
+  { record, holder, pushed_at, snapshots, size }: Head,
+  share: string,
+  now: Date,
+  areElsewhere: boolean,
+) {
   return [
     record.session_id,
     holder === undefined && !isEnded(record) ? 'free' : stateIn(record),

@@ -8,7 +8,7 @@ import { namedSession } from '../../../session/find-session.ts';
 import { isAttached, listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
-import { readShares } from '../../../session/share-file.ts';
+import { placeOf, readShares } from '../../../session/share-file.ts';
 import { isEnded } from '../../../session/state.ts';
 import { deleteShare } from '../../../travel/delete-share.ts';
 import type { Pulled } from '../../../travel/find-share.ts';
@@ -94,13 +94,10 @@ export const sessionPush = defineCommand({
     const report = await reportEach(
       records,
       ({ session_id }) => ({ session_id }),
-      async (record) =>
-        push(context, new Session(repository, record), { ...args, remote: given[0] }).then(
-          partOf,
-          (error) => {
-            throw about(record.session_id, error);
-          },
-        ),
+      async (record) => {
+        const pushing = push(context, new Session(repository, record), { ...args, remote: given[0] });
+        return partOf(await pushing.catch((error) => Promise.reject(about(record.session_id, error))));
+      },
     );
     return records.length > 0 ? report : { ...report, notes: 'note: no session is active\n' };
   },
@@ -124,28 +121,22 @@ async function deleteCopy(context: Context, given: readonly string[], options: D
   const around = at === undefined ? await sessionIfAny(context) : undefined;
   // In the folder of a session, the only word is a remote.
   const isElsewhere = name !== '' && !isHere && (around === undefined || isAttached(around.record));
+  const found = isElsewhere ? { session: name, words: [at] } : await sessionToSend(context, given);
+  const of = found.session;
   const keys = await readKeys(context.env);
-  if (isElsewhere) {
-    const { remote, id } = await deleteShare(repository, name, keys, { ...options, remote: at });
-    return deleted(id, name, remote, dryRun);
-  }
-  const { session, words } = await sessionToSend(context, given);
-  const { id, record } = session;
-  const { remote } = await deleteShare(repository, session, keys, { ...options, remote: words[0] });
-  const from = record.moved?.from;
-  const warnings = lines([
-    from !== undefined &&
-      from !== record.sandbox &&
-      readShares(session).copies.length === 0 &&
-      `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
-  ]);
-  return { ...deleted(id, id, remote, dryRun), warnings };
-}
-
-function deleted(id: string | undefined, name: string, remote: string, dryRun: boolean): Report {
+  const deleted = await deleteShare(repository, of, keys, { ...options, remote: found.words[0] });
+  const { remote, id, session } = deleted;
+  const from = session?.record.moved?.from;
   return {
     json: { session_id: id ?? null, remote, deleted: !dryRun, dry_run: dryRun },
-    text: `${verb(dryRun, 'deleted', 'delete')} the copy of ${name} on ${remote}\n`,
+    text: `${verb(dryRun, 'deleted', 'delete')} the copy of ${typeof of === 'string' ? of : of.id} on ${remote}\n`,
+    warnings: lines([
+      session !== undefined &&
+        from !== undefined &&
+        from !== session.record.sandbox &&
+        readShares(session).copies.length === 0 &&
+        `warning: ${session.id} came from ${from}: nobody can pull it back there without a copy`,
+    ]),
   };
 }
 
@@ -255,6 +246,6 @@ function describePulled(repository: Repository, { record, head, wasHere, remote 
   const amount = plural(head.snapshots, 'snapshot');
   const { holder } = head;
   const isOther = holder !== undefined && !isHere({ repository }, holder);
-  const before = !isOther ? '' : `; it ${dryRun ? 'is' : 'was'} at ${holder.name}, in ${holder.repository}`;
+  const before = !isOther ? '' : `; it ${dryRun ? 'is' : 'was'} at ${placeOf(holder)}`;
   return `${verb(dryRun, 'pulled', 'pull')} ${id} from ${remote} (${amount})${before}`;
 }
