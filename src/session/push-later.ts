@@ -18,8 +18,8 @@ import { isEnded } from './state.ts';
 export async function pushLater(repository: Repository, id: SessionId): Promise<void> {
   const { agtDir, git } = repository;
   if (!(await recordToPush(repository, id)) || (await isLocked(pushLocks(agtDir, id).waiting))) return;
-  // The agent's call ends before.
-  startAgt(['session', 'push', id, '--later'], git.cwd, git.env);
+  // The agent's call ends before. Nobody is there to type a password.
+  startAgt(['session', 'push', id, '--later'], git.cwd, { ...git.env, GIT_TERMINAL_PROMPT: '0' });
 }
 
 /** As the disk has it now, if `agt.push` is to send a snapshot of the session, or its state. */

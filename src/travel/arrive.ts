@@ -6,7 +6,7 @@ import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { holdsFiles } from '../disk/folder-entries.ts';
 import { AgtError } from '../errors.ts';
-import { shadowRef, workRef } from '../filter/agent-refs.ts';
+import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { updateRefs } from '../git/run/git.ts';
@@ -34,6 +34,7 @@ import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
+import { existingRefs } from './content.ts';
 import { newestHere, newestOf } from './held.ts';
 import { type Head, isHere, refNames } from './share.ts';
 
@@ -128,17 +129,16 @@ export async function goOn(
 ) {
   const { git, agtDir, settings } = repository;
   const record = await arrived(repository, id, head, now.toISOString());
+  const session = new Session(repository, record);
   await withSessionLock({ repository, id }, async (locked) => {
-    const names = refNames(record);
-    const ours = await findObject(git, names['review'] ?? '');
-    const maps = await findObject(git, names['lines'] ?? '');
+    const { review: ours, lines: maps } = await existingRefs(session);
     const { review: theirs, lines: coming } = head.refs;
     const isJoined = ours !== undefined && theirs !== undefined && ours !== marks && theirs !== marks;
     const newer = theirs === marks ? ours : theirs;
-    const review = isJoined ? await joinMarks(new Session(repository, record), ours, theirs) : newer;
+    const review = isJoined ? await joinMarks(session, ours, theirs) : newer;
     const lines = maps && coming && (await joinAcceptMaps(git, maps, coming));
     const refs: Head['refs'] = { ...head.refs, ...(review && { review }), ...(lines && { lines }) };
-    const moves = Object.entries(names).flatMap(([role, ref]) => {
+    const moves = Object.entries(refNames(record)).flatMap(([role, ref]) => {
       const commit = refs[role];
       return commit === undefined ? [] : [`update ${ref} ${commit}`];
     });
@@ -146,15 +146,13 @@ export async function goOn(
     await hideAgentRefs(repository);
     await updateRefs(git, moves, 'agt: pull');
     const { landed } = record;
-    if (landed !== head.record.landed) await keepSources(new Session(repository, record), landed);
+    if (landed !== head.record.landed) await keepSources(session, landed);
     failurePoint('pull: refs moved');
     locked.write(record);
-    if (isEnded(head.record) && head.record.state !== 'removed')
-      await dropWorkBranch(new Session(repository, record));
+    if (isEnded(head.record) && head.record.state !== 'removed') await dropWorkBranch(session);
     rmSync(agentStates(agtDir, id), { recursive: true, force: true });
   });
   failurePoint('pull: metadata written');
-  const session = new Session(repository, record);
   let warnings: readonly string[] = [];
   if (!isEnded(head.record)) {
     const [newest] = await session.requireHistory();
@@ -169,7 +167,7 @@ export async function goOn(
   failurePoint('pull: folder written');
   if (share !== undefined) {
     const { pulling: _, ...done } = share;
-    const tip = await findObject(git, refNames(record)['tip'] ?? '');
+    const tip = await findObject(git, tipRef(id));
     writeShares(session, withCopy(readShares(session), { ...done, arrived: tip }));
   }
   return { record: readRecord(repository, id) ?? record, warnings };
@@ -186,6 +184,10 @@ function has(landed: Landed | undefined, one: Landed): boolean {
   return landed !== undefined && (landed.commit === one.commit || has(landed.before, one));
 }
 
+/** What metadata say of the folder of a session, and what else of the place where it is. */
+const OF_A_FOLDER = ['provider', 'working_copy', 'token', 'captures', 'stands_at'];
+const OF_A_PLACE = [...OF_A_FOLDER, 'owner', 'intent', 'checkout', 'folder_identity', 'away'];
+
 /**
  * The metadata here: the session has ended until a restore brings it back, into its folder if that is still here.
  * @throws AgtError if nobody can make the folder
@@ -196,35 +198,23 @@ export async function arrived(
   { record: theirs, holder }: Head,
   at: string,
 ): Promise<SessionRecord> {
-  const {
-    owner: _o,
-    intent: _i,
-    token: _t,
-    checkout: _c,
-    stands_at: _s,
-    folder_identity: _f,
-    away: _a,
-    captures: _,
-    ...rest
-  } = withId(theirs, id);
   const local = readRecord(repository, id);
   const kept = local !== undefined && keepsFolder(local) ? local : undefined;
   const folder = kept ? sessionFolder(kept) : join(await repository.sessionsDir(), id);
   requireWritable(join(folder, '..'));
-  const { provider = 'git', working_copy = 'worktree', token, captures, stands_at } = kept ?? {};
   const landed = bothLanded(local?.landed, theirs.landed);
   const last = local ?? (isHere({ repository }, holder) ? theirs : undefined);
   const came = last && (last.moved?.came ?? [last.created_at]);
+  const travelling = Object.entries(withId(theirs, id)).filter(([name]) => !OF_A_PLACE.includes(name));
+  const staying = Object.entries(kept ?? {}).filter(([name]) => OF_A_FOLDER.includes(name));
   return {
-    ...rest,
+    ...(Object.fromEntries(travelling) as unknown as SessionRecord),
+    provider: 'git',
+    working_copy: 'worktree',
+    ...Object.fromEntries(staying),
     branch: shadowRef(repository.settings, id),
     work_branch: workRef(repository.settings, id),
     sandbox: join(folder, 'sandbox'),
-    provider,
-    working_copy,
-    ...(token && { token }),
-    ...(captures && { captures }),
-    ...(stands_at && { stands_at }),
     ...(landed && { landed }),
     state: isActive(theirs) ? 'removed' : theirs.state,
     moved: {

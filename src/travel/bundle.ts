@@ -2,16 +2,7 @@
  * A session as one file: a line, and one part, as on a remote, which begins with the head. By default it leaves out what
  * every clone of the same remote has; the head names the commits that a repository must have to open it.
  */
-import {
-  closeSync,
-  createReadStream,
-  lstatSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { flush } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -36,7 +27,7 @@ import { goOn } from './arrive.ts';
 import { contentOf, existingRefs, plainMode, recipientsFor, type Wish } from './content.ts';
 import type { PullRequest } from './find-share.ts';
 import { isForOthers, isSealed, requireKeys } from './keys.ts';
-import { commitsIn, edgesOf, openPart, rangeOf, takePack, writePart } from './parts.ts';
+import { edgesOf, openPart, rangeOf, takePack, writePart } from './parts.ts';
 import { requireComplete } from './pull.ts';
 import { type Head, idOf, requireHead } from './share.ts';
 
@@ -56,9 +47,9 @@ export interface BundleRequest extends Wish {
 export async function bundleSession(session: Session, request: BundleRequest) {
   const plain = plainMode(session.record, request);
   requireNewFile(request.file, request.force);
-  const { recipients, madeKey } = await recipientsFor(session.repository, request.env, plain, {
-    share: readShares(session).copies[0],
-  });
+  const [share] = readShares(session).copies;
+  const sealing = { again: true };
+  const { recipients, madeKey } = await recipientsFor(session.repository, request.env, plain, share, sealing);
   const record = await withSessionLock(session, async (held) => {
     if (isActive(held.record)) await captureSession(held, { now: request.now });
     return held.read() ?? held.record;
@@ -69,17 +60,16 @@ export async function bundleSession(session: Session, request: BundleRequest) {
   const sending = { refs, plain, allowSecrets: request.allowSecrets ?? false, known, kept: [] };
   const snapshots = (await session.history()).length;
   return withScratchObjects(session.repository, async (scratch) => {
-    const { git: from } = scratch;
     const { refs: sent } = await contentOf(session, scratch, sending);
     const tips = Object.values(sent);
-    const requires = edgesOf(await commitsIn(from, rangeOf(tips, known)));
+    const requires = await edgesOf(scratch.git, tips, known);
     const first: Head = {
       ...{ version: 1, record, refs: sent, parts: '', number: 0, plain, requires },
       ...{ pushed_at: request.now.toISOString(), snapshots, size: 0 },
     };
     const size = await writeFile(request, async (path) => {
       writeFileSync(path, FIRST_LINE, { flag: 'wx' });
-      return writePart({ from, recipients, wanted: rangeOf(tips, known), first }, path);
+      return writePart({ scratch, recipients, wanted: rangeOf(tips, known), first }, path);
     });
     return { snapshots, size, requires, madeKey };
   });
@@ -90,7 +80,6 @@ export async function writeFile<T>(
   { file, force }: Pick<BundleRequest, 'file' | 'force'>,
   write: (path: string) => Promise<T>,
 ): Promise<T> {
-  requireNewFile(file, force);
   const temporary = join(dirname(file), `.agt-${basename(file)}`);
   rmSync(temporary, { force: true });
   try {
@@ -121,7 +110,7 @@ export interface OpenRequest extends Pick<PullRequest, 'as' | 'dryRun' | 'env' |
 
 export async function openBundle(repository: Repository, request: OpenRequest) {
   const { file, as, env, now } = request;
-  const isEncrypted = readStart(file);
+  const isEncrypted = await readStart(file);
   const identities = isEncrypted ? (await requireKeys(env)).identities : undefined;
   const source = createReadStream(file, { start: FIRST_LINE.length });
   const refuse = (cause: unknown) => {
@@ -142,11 +131,8 @@ export async function openBundle(repository: Repository, request: OpenRequest) {
 }
 
 /** Whether what follows the first line is encrypted. */
-function readStart(file: string): boolean {
-  const bytes = Buffer.alloc(100);
-  const fd = openSync(file, 'r');
-  const start = bytes.subarray(0, readSync(fd, bytes));
-  closeSync(fd);
+async function readStart(file: string): Promise<boolean> {
+  const start = Buffer.concat(await Array.fromAsync(createReadStream(file, { end: 100 })));
   if (start.indexOf(FIRST_LINE) === 0) return isSealed(start.subarray(FIRST_LINE.length));
   const [, version] = /^agt session (\d+)\b/.exec(start.toString('latin1')) ?? [];
   if (version === undefined)

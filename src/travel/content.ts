@@ -32,11 +32,9 @@ export function plainMode(record: SessionRecord, { plain, withIgnored }: Wish): 
 }
 
 /** @throws AgtError if agt gc has deleted snapshots of an ended session: those on the remote stay. */
-export async function requireWhole(session: Session, { snapshots = 0 }: Share, remote: string) {
-  const { id, record } = session;
-  if (!isEnded(record)) return;
-  const kept = (await session.history()).length;
-  if (kept >= snapshots) return;
+export function requireWhole(record: SessionRecord, kept: number, { snapshots = 0 }: Share, remote: string) {
+  const { session_id: id } = record;
+  if (!isEnded(record) || kept >= snapshots) return;
   throw new AgtError(
     `"${remote}" has ${plural(snapshots, 'snapshot')} of session "${id}", and this repository has ${kept}`,
     {
@@ -48,29 +46,27 @@ export async function requireWhole(session: Session, { snapshots = 0 }: Share, r
   );
 }
 
-interface Sealing {
-  /** What the remote has already. */
-  readonly share?: Share | undefined;
-  /** Keys for which it was encrypted, and stays so. */
-  readonly kept?: Share['sealedFor'];
-  readonly dryRun?: boolean;
-}
-
-/** And the file of a key that agt has just made. */
+/**
+ * `share`: the copy that is there, whose keys stay among them, unless it is sealed `again`. And the file of a key that agt
+ * has just made.
+ */
 export async function recipientsFor(
   { settings }: Repository,
   env: NodeJS.ProcessEnv,
   plain: Share['plain'],
-  { share, kept = [], dryRun = false }: Sealing,
+  share: Share | undefined,
+  { again = false, dryRun = false } = {},
 ) {
   if (plain !== undefined) return { recipients: undefined, madeKey: undefined };
   const others = settings.recipients.length === 0 ? [] : await checkRecipients(settings.recipients);
   const known = await readKeys(env);
-  if (known === undefined && (share?.sealedFor ?? []).length > 0)
+  const { sealedFor = [] } = share ?? {};
+  if (known === undefined && sealedFor.length > 0)
     throw new AgtError(`your key, with which "${share?.remote}" has the session, is not in ${keyFile(env)}`, {
       hints: ['bring it back: agt key import FILE', 'or go on with a new one: agt key new'],
     });
   const keys = known ?? (dryRun ? undefined : await makeKeys(env));
+  const kept = again ? [] : sealedFor;
   const recipients = keys === undefined ? [] : [...new Set([keys.recipient, ...others, ...kept])];
   return { recipients, madeKey: known === undefined ? keyFile(env) : undefined };
 }

@@ -3,15 +3,15 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, createReadStream, createWriteStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough, Readable, type Writable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EXIT } from '../errors.ts';
 import { findObjects, readContents, readObject } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
-import { endOf, FSYNC_ARGS, type Git, type GitEnd, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
+import { endOf, FSYNC_ARGS, type Git, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
 import type { Part } from '../session/share-file.ts';
 import { type Bytes, type Keys, openStream, type Recipients, sealStream } from './keys.ts';
 import { AS_IT_IS } from './remote.ts';
@@ -43,29 +43,33 @@ export interface NewPart {
   readonly known: readonly string[];
 }
 
-/** The chain with the part, or as it was if it is complete; the bytes of the part; and its commits. */
+/** The chain with the part, or as it was if it is complete; and the bytes of the part. */
 export async function addPart({ scratch, recipients, chain, before, tips, known }: NewPart) {
   const { git } = scratch;
   const last = before.at(-1);
   const lastTips = last?.tips ?? [];
-  if (tips.every((tip) => lastTips.includes(tip))) return { parts: chain, size: 0, commits: new Map() };
-  const wanted = rangeOf(tips, [...lastTips, ...known]);
-  const [commits, { oid, size }] = await Promise.all([
-    commitsIn(git, wanted),
-    storePart(scratch, { from: git, recipients, wanted, first: { tips } }),
+  if (tips.every((tip) => lastTips.includes(tip))) return { parts: chain, size: 0 };
+  const file = join(scratch.dir, 'part');
+  const [edges, size] = await Promise.all([
+    edgesOf(git, tips, known),
+    writePart({ scratch, recipients, wanted: rangeOf(tips, [...lastTips, ...known]), first: { tips } }, file),
   ]);
-  const held = before.flatMap(({ text }) => text.match(/(?<=^parent ).*$/gm) ?? []);
-  const own = new Set([...lastTips, ...held]);
-  const others = edgesOf(commits).filter((edge) => !own.has(edge));
+  // From a pipe, git would hold all of it in memory.
+  const hash = ['hash-object', '-w', '--no-filters', '--', file];
+  const oid = await gitText(withSettings(git, AS_IT_IS), hash);
   const part = Buffer.concat([Buffer.from('100644 part\0'), Buffer.from(oid, 'hex')]);
   const tree = storeInScratch(scratch, { type: 'tree', content: part }, oid);
-  const above = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
+  const held = before.flatMap(({ text }) => text.match(/(?<=^parent ).*$/gm) ?? []);
+  const above = [
+    ...(last === undefined ? [] : [last.commit]),
+    ...edges.filter((edge) => !held.includes(edge)),
+  ];
   const store = (text: string) =>
     storeInScratch(scratch, { type: 'commit', content: Buffer.from(text, 'latin1') }, oid);
   // By these git sees that the remote has what the part builds on, also if it takes the place of some.
   if (last !== undefined) for (const { text } of chain.slice(before.length - 1)) store(text);
   const text = commitText(tree, above);
-  return { parts: [...before, { commit: store(text), text, size, tips }], size, commits };
+  return { parts: [...before, { commit: store(text), text, size, tips }], size };
 }
 
 export async function areHere(git: Git, commits: readonly string[]): Promise<boolean> {
@@ -78,49 +82,19 @@ export function rangeOf(commits: readonly string[], without: readonly string[]):
   return [...words].map((word) => `${word}\n`).join('');
 }
 
-/** By name, each with its parents. */
-export type Commits = ReadonlyMap<string, readonly string[]>;
-
-export async function commitsIn(git: Git, range: string): Promise<Commits> {
-  const listed = await gitText(git, ['rev-list', '--parents', '--stdin'], { input: range });
-  const lines = listed.split('\n').filter(Boolean);
-  return new Map(
-    lines.map((line) => {
-      const [commit = '', ...parents] = line.split(' ');
-      return [commit, parents];
-    }),
-  );
+/** Of the commits that `known` leads to, those on which these build. */
+export async function edgesOf(
+  git: Git,
+  tips: readonly string[],
+  known: readonly string[],
+): Promise<string[]> {
+  const listed = await gitText(git, ['rev-list', '--boundary', '--stdin'], { input: rangeOf(tips, known) });
+  return listed.match(/(?<=^-).*$/gm) ?? [];
 }
-
-/** The commits of others on which these build. */
-export function edgesOf(commits: Commits): string[] {
-  return [...new Set([...commits.values()].flat())].filter((parent) => !commits.has(parent));
-}
-
-/** Those of the edges that branches have. All others are in earlier parts. */
-async function onBranches(git: Git, edges: readonly string[], known: readonly string[]): Promise<string[]> {
-  if (edges.every((edge) => known.includes(edge))) return [...edges];
-  const words = ['rev-list', '--no-walk=unsorted', '--stdin'];
-  const elsewhere = new Set((await gitText(git, words, { input: rangeOf(edges, known) })).split('\n'));
-  return edges.filter((edge) => !elsewhere.has(edge));
-}
-
-/** By a file: git would hold in memory what comes through a pipe. */
-async function storePart(scratch: ScratchObjects, part: PartContent) {
-  const file = join(scratch.dir, 'part');
-  const size = await writePart(part, file);
-  const words = ['hash-object', '-w', '--no-filters', '--', file];
-  if (size > SMALL) return { oid: await gitText(withSettings(scratch.git, AS_IT_IS), words), size };
-  const [like = ''] = part.wanted.split('\n');
-  return { oid: storeInScratch(scratch, { type: 'blob', content: readFileSync(file) }, like), size };
-}
-
-/** Up to this size nobody has to start a git for it: 5 ms. */
-const SMALL = 64_000;
 
 interface PartContent {
-  /** Has the objects. */
-  readonly from: Git;
+  /** Has the objects, and gets the part as it is before it is encrypted. */
+  readonly scratch: ScratchObjects;
   readonly recipients: Recipients;
   /** Lines for git rev-list. */
   readonly wanted: string;
@@ -128,34 +102,23 @@ interface PartContent {
   readonly first: object;
 }
 
-/** Appends a line and a pack to a file. Returns how many bytes it has written. */
+/** Appends a line and a pack to a file. Returns how many bytes the file has then. */
 export async function writePart(
-  { from, recipients, wanted, first }: PartContent,
+  { scratch, recipients, wanted, first }: PartContent,
   file: string,
 ): Promise<number> {
+  const plain = join(scratch.dir, 'plain');
+  writeFileSync(plain, `${JSON.stringify(first)}\n`);
+  const stdout = openSync(plain, 'a');
   const words = ['pack-objects', '--revs', '--stdout', '--thin', '--delta-base-offset', '--quiet'];
-  const packing = spawnGit(from, [...words, '--no-use-bitmap-index'], { stdio: 'pipe' });
-  const packed = endOf(packing, wanted, () => undefined);
-  const plain = new PassThrough();
-  plain.write(`${JSON.stringify(first)}\n`);
-  (packing.stdout as Readable).pipe(plain);
-  const fd = openSync(file, 'a');
-  let size = 0;
   try {
-    const sealed = await sealStream(recipients, ReadableStream.from(plain));
-    for await (const bytes of sealed) size += writeSync(fd, bytes);
-  } catch (error) {
-    packing.kill();
-    throw error;
+    await gitText(scratch.git, [...words, '--no-use-bitmap-index'], { input: wanted, stdout });
   } finally {
-    closeSync(fd);
+    closeSync(stdout);
   }
-  requireDone(words, await packed);
-  return size;
-}
-
-function requireDone(words: readonly string[], end: GitEnd): void {
-  if (end.exitCode !== 0) throw gitFailed(words, { ...end, exitCode: end.exitCode ?? EXIT.git });
+  const sealed = await sealStream(recipients, Readable.toWeb(createReadStream(plain)) as Bytes);
+  await pipeline(sealed, createWriteStream(file, { flags: 'a' }));
+  return statSync(file).size;
 }
 
 /** The same for everybody, so that it says nothing of its author. */
@@ -218,6 +181,7 @@ export async function takePack(git: Git, pack: AsyncIterable<Uint8Array>): Promi
   const indexed = endOf(indexing);
   // git ends with the last byte of the pack, maybe before the end of the source has come.
   const fed = pipeline(pack, indexing.stdin as Writable).catch(() => {});
-  requireDone(words, await indexed);
+  const end = await indexed;
+  if (end.exitCode !== 0) throw gitFailed(words, { ...end, exitCode: end.exitCode ?? EXIT.git });
   await fed;
 }

@@ -9,7 +9,14 @@ import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { readRecord, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
-import { type Part, readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
+import {
+  type Held,
+  type Part,
+  readShares,
+  type Share,
+  withCopy,
+  writeShares,
+} from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { arrived, forkOf, goOn, leave, requireLeavable } from './arrive.ts';
 import { recipientsFor } from './content.ts';
@@ -26,16 +33,7 @@ import {
 import { type Keys, readKeys } from './keys.ts';
 import { areHere, chainOf, rangeOf, takePart } from './parts.ts';
 import { fetchRefs } from './remote.ts';
-import {
-  type Head,
-  type Held,
-  holderHere,
-  idOf,
-  isHere,
-  listShares,
-  moveShare,
-  type RemoteShare,
-} from './share.ts';
+import { type Head, holderHere, idOf, isHere, listShares, moveShare, type RemoteShare } from './share.ts';
 
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
@@ -153,7 +151,7 @@ async function takeLease(
     ...{ remote, share, head: there.head, parts, pulling: true, state: record.state },
     ...{ refs, number, snapshots, plain, pushed_at, sealedFor },
   };
-  const { recipients } = await recipientsFor(repository, env, plain, { kept: sealedFor });
+  const { recipients } = await recipientsFor(repository, env, plain, from);
   const before = readShares(session);
   const known = held ? { ...from, takenFrom: held.takenFrom, holder } : from;
   writeShares(session, { ...withCopy(before, known), pushing: undefined });

@@ -11,7 +11,6 @@ import { isActive } from '../filter/session-file.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { pushLocks } from '../layout.ts';
-import { once } from '../once.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isBusy, type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
@@ -24,8 +23,8 @@ import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, recipientsFor, requireWhole, type Wish } from './content.ts';
 import { newestHere, snapshotsSince } from './held.ts';
-import { readKeys } from './keys.ts';
-import { addPart, type Commits, partsToKeep } from './parts.ts';
+import { type Recipients, readKeys } from './keys.ts';
+import { addPart, partsToKeep } from './parts.ts';
 import { branchesOf, chooseRemote, lastRemote, type Refs, readRefs } from './remote.ts';
 import { findCopy, holderHere, isHere, listShares, moveShare, newShare, refsOf } from './share.ts';
 
@@ -52,104 +51,94 @@ interface Done {
   readonly left: readonly NotCaptured[];
   /** Of a dry run: changed files that no snapshot has yet, so that nobody has looked at them. */
   readonly unseen: number;
-}
-
-/** `openers`: the public keys of those who can open it; undefined if it is not encrypted. */
-export async function pushSession(session: Session, request: PushRequest) {
-  const mode = plainMode(session.record, request);
-  const { copies } = readShares(session);
-  const remote = await chooseRemote(session.repository, request.remote ?? (await lastRemote(session)));
-  const there = copies.find((share) => share.remote === remote);
-  const plain = mode ?? there?.plain;
-  const { env, dryRun, again } = request;
-  const sealing = { share: there, kept: again ? [] : there?.sealedFor, dryRun };
-  const sealed = once(() => recipientsFor(session.repository, env, plain, sealing));
-  const given = { ...request, remote, sealed, mode: plain, plainAt: there?.plain && remote };
-  const lock = pushLocks(session.repository.agtDir, session.id).running;
-  const title = `the push of session "${session.id}"`;
-  const pushed = await withLock(lock, title, () => push(session, given), USUAL_WAIT_MS);
-  const { madeKey, recipients } = await sealed();
-  return { ...pushed, madeKey, plain, openers: recipients };
+  readonly plain: Share['plain'];
+  /** The public keys of those who can open it; undefined if it is not encrypted. */
+  readonly openers: Recipients;
+  /** The file of a key that agt has just made. */
+  readonly madeKey: string | undefined;
 }
 
 interface Push extends PushRequest {
   readonly remote: string;
-  readonly sealed: () => ReturnType<typeof recipientsFor>;
   readonly mode: Share['plain'];
-  /** The remote, if it has a plain copy. */
-  readonly plainAt: string | undefined;
   /** What the remote has of it is lost, or older: all is sent again in its place. */
   readonly over?: Refs;
 }
 
-/** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
-function push(session: Session, given: Push): Promise<Done> {
-  // Anybody may pull one that has ended.
-  const gives = given.release && !isEnded(session.record);
-  const request = { ...given, release: gives || isFree(session.record, given) };
-  if (!request.release)
-    return pushWith(session, request, (action) => withSessionLock(session, action, { mount: !given.asItIs }));
-  return withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)));
-}
-
 type Locked = <T>(action: (session: LockedSession) => Promise<T>) => Promise<T>;
+
+/** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
+export async function pushSession(session: Session, given: PushRequest): Promise<Done> {
+  const { repository, id, record } = session;
+  const mode = plainMode(record, given);
+  const remote = await chooseRemote(repository, given.remote ?? (await lastRemote(session)));
+  // Anybody may pull one that has ended.
+  const release = (given.release && !isEnded(record)) || isFree(record, given);
+  const request = { ...given, remote, mode, release };
+  const lockForEach: Locked = (action) => withSessionLock(session, action, { mount: !given.asItIs });
+  const push = () =>
+    release
+      ? withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)))
+      : pushWith(session, request, lockForEach);
+  const lock = pushLocks(repository.agtDir, id).running;
+  return withLock(lock, `the push of session "${id}"`, push, USUAL_WAIT_MS);
+}
 
 async function pushWith(session: Session, request: Push, locked: Locked): Promise<Done> {
   const { repository, git } = session;
-  const { remote, release, again, over, mode, now, dryRun, allowSecrets = false, plainAt } = request;
+  const { remote, release, again, over, now, dryRun, allowSecrets = false } = request;
   if (readShares(session).copies.some(({ pulling }) => pulling))
     throw new AgtError(`session "${session.id}" is not complete here yet`, {
       hints: [`go on with: agt session pull ${session.id}`],
     });
   const { record, left, unseen, refs } = await locked((held) => capture(held, request));
-  const share = (await findCopy(session, remote)) ?? { ...newShare(remote), plain: mode };
-  const said = digestOf(record, refs, request);
-  const { recipients } = await request.sealed();
+  const share = (await findCopy(session, remote)) ?? newShare(remote);
+  const plain = request.mode ?? share.plain;
+  const { recipients, madeKey } = await recipientsFor(repository, request.env, plain, share, request);
+  const said = digestOf(record, refs, plain, release);
   // Somebody who is new among the recipients could not open the parts that are there.
   const isSealed = (recipients ?? []).every((one) => share.sealedFor?.includes(one));
-  const isWhole = again || over !== undefined || mode !== share.plain || !isSealed;
+  const isWhole = again || over !== undefined || plain !== share.plain || !isSealed;
   const isSame = !isWhole && said === share.said;
   const isAsked = share.head !== undefined && (isWhole || isSame || dryRun);
   const there = over ?? (isAsked ? await readRefs(git, remote, share.share) : refsOf(share));
   if (over === undefined && there.head !== share.head) return lost(session, share, request, locked);
+  const snapshots = (await session.history()).length;
+  const done = { record, remote, snapshots, left, unseen, plain, openers: recipients, madeKey };
   if (isSame && there.parts === refsOf(share).parts) {
-    const snapshots = share.snapshots ?? (await session.history()).length;
     // The remote may have a new name, or be back.
     const seen = withCopy(readShares(session), { ...share, failed: undefined });
     if (!dryRun) writeShares(session, seen, { durable: false });
-    return { record, remote, snapshots, left, unseen, size: undefined };
+    return { ...done, size: undefined };
   }
-  if (over === undefined && !again) await requireWhole(session.with(record), share, remote);
-  const send = async (scratch: ScratchObjects) => {
+  if (over === undefined && !again) requireWhole(record, snapshots, share, remote);
+  const send = async (scratch: ScratchObjects): Promise<number | undefined> => {
     const known = await branchesOf(repository, remote);
     const kept = isWhole || isSame ? [] : partsToKeep(share.parts);
-    const sending = { refs, plain: mode, allowSecrets, known, kept, plainAt };
+    const plainAt = share.plain && remote;
+    const sending = { refs, plain, allowSecrets, known, kept, plainAt };
     const { before, refs: sent } = await contentOf(session, scratch, sending);
+    if (dryRun) return 0;
     const tips = [...new Set(Object.values(sent))];
-    const adding = { scratch, recipients, chain: share.parts, before, tips, known };
-    const { parts, size, commits } = dryRun ? NOTHING : await addPart(adding);
-    const snapshots = countSince(share, tips[0], commits) ?? (await session.history()).length;
+    const { parts, size } = await addPart({ scratch, recipients, chain: share.parts, before, tips, known });
     const holder = release ? undefined : (share.holder ?? holderHere(session, now));
-    const next = { plain: mode, number: share.number + 1, pushed_at: now.toISOString(), failed: undefined };
+    const next = { plain, number: share.number + 1, pushed_at: now.toISOString(), failed: undefined };
     const has = { refs, parts, said, state: record.state, holder, sealedFor: recipients, snapshots };
-    if (dryRun) return { snapshots, size };
     reportProgress('pushing');
     requirePresent(session, request);
     const moving = { from: there, to: { ...share, ...next, ...has }, record, refs: sent, recipients };
-    return (await moveShare(session, scratch, { ...moving, step: 'push' })) && { snapshots, size };
+    return (await moveShare(session, scratch, { ...moving, step: 'push' })) && size;
   };
   reportProgress('packing');
-  const pushed = await withScratchObjects(repository, send);
-  if (pushed === undefined) return lost(session, share, request, locked);
-  const goes = release && !dryRun;
-  const after = goes ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
-  return { ...pushed, record: after, remote, left, unseen };
+  const size = await withScratchObjects(repository, send);
+  if (size === undefined) return lost(session, share, request, locked);
+  const isGone = release && !dryRun;
+  const after = isGone ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
+  return { ...done, record: after, size };
 }
 
-const NOTHING = { parts: [], size: 0, commits: new Map() };
-
 /** Nobody has taken it since: what the remote has lost, the last one that had it sends again. */
-function isFree({ away }: SessionRecord, { again }: Push): boolean {
+function isFree({ away }: SessionRecord, { again }: PushRequest): boolean {
   return again && away !== undefined && away.holder === undefined && !away.sealed;
 }
 
@@ -176,24 +165,11 @@ function requirePresent(session: Session, { remote, asItIs }: Push): SessionReco
   throw new AgtError(`somebody has removed session "${session.id}" meanwhile`);
 }
 
-/** Undefined if the session does not build on what the remote has, of which the last part names the newest one first. */
-function countSince(
-  { parts, snapshots }: Share,
-  tip: string | undefined,
-  commits: Commits,
-): number | undefined {
-  const sent = parts.at(-1)?.tips[0];
-  let added = 0;
-  let at = tip;
-  for (; at !== undefined && at !== sent; at = commits.get(at)?.[0]) added++;
-  return at === undefined || snapshots === undefined ? undefined : snapshots + added;
-}
-
 /** Without the times that a look at the session changes. */
-function digestOf(record: SessionRecord, refs: object, { release, mode }: Push): string {
+function digestOf(record: SessionRecord, refs: object, plain: Share['plain'], release: boolean): string {
   const { last_activity_at: _, owner: __, ...rest } = record;
   return openHash('sha1')
-    .update(JSON.stringify([rest, refs, mode, release]))
+    .update(JSON.stringify([rest, refs, plain, release]))
     .digest();
 }
 
@@ -276,11 +252,8 @@ async function tryPush(session: Session, { env, now }: LaterRequest): Promise<bo
     const { copy } = copyOn(session, remote);
     if (copy?.plain === undefined && (await readKeys(env)) === undefined)
       throw new AgtError('you have no key yet: agt key new');
-    // A key or a password that somebody would have to type.
-    const git = { ...session.git, env: { ...session.git.env, GIT_TERMINAL_PROMPT: '0' } };
-    const quiet = new Session({ ...session.repository, git }, session.record);
     const words = { release: false, again: false, dryRun: false, asItIs: true };
-    const { size } = await pushSession(quiet, { env, remote, now: time, ...words });
+    const { size } = await pushSession(session, { env, remote, now: time, ...words });
     return size !== undefined;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

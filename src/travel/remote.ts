@@ -1,7 +1,6 @@
 /** The refs of sessions on a remote: read, fetched, and moved only if nobody else has moved them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readIfThere } from '../disk/read-file.ts';
 import { AgtError, EXIT, FEW, listSome } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
 import { branchTips } from '../git/objects/remote-branches.ts';
@@ -151,10 +150,8 @@ export async function isRemote(git: Git, remote: string): Promise<boolean> {
 
 /** Undefined if nobody has pushed it, or git has no remote of this name any more. */
 export async function lastRemote(session: Pick<Session, 'repository' | 'id'>): Promise<string | undefined> {
-  const { git, commonDir } = session.repository;
   const remote = readShares(session).copies[0]?.remote;
-  const isKnown = remote && readIfThere(join(commonDir, 'config')).includes(`[remote "${remote}"]`);
-  return isKnown || (remote && (await isRemote(git, remote))) ? remote : undefined;
+  return remote && (await isRemote(session.repository.git, remote)) ? remote : undefined;
 }
 
 /** The remote of `agt.push`, else the only one, else origin. */

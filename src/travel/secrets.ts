@@ -105,20 +105,19 @@ function secretsInFile(path: string, content: Buffer): [value: string, kind: str
 
 /** Strings of JSON; else what follows the first sign of each line, and every word. */
 function valuesIn(text: string): [name: string, value: string][] {
-  const json = attempt(() => JSON.parse(text) as unknown);
-  if (typeof json === 'object' && json !== null) return stringsIn('', json);
+  const strings: [name: string, value: string][] = [];
+  const note = (name: string, value: unknown) => {
+    if (typeof value === 'string') strings.push([name, Buffer.from(value, 'latin1').toString('latin1')]);
+    return value;
+  };
+  const json = attempt(() => JSON.parse(text, note) as unknown);
+  if (typeof json === 'object' && json !== null) return strings;
   return text.split('\n').flatMap((line): [string, string][] => {
     const [, name = '', value = ''] = /^\s*(?:export\s+)?([^=:\s]+)\s*[=:]\s*(.*?)\s*$/.exec(line) ?? [];
     const unquoted = value.replace(/^(["'`])(.*?)\1.*$/, '$2').replace(/\s+#.*$/, '');
     const words = line.split(/[\s"'`,;=]+/);
     return [[name, unquoted], ...words.map((word, i): [string, string] => [words[i - 1] ?? '', word])];
   });
-}
-
-function stringsIn(name: string, json: unknown): [name: string, value: string][] {
-  if (typeof json === 'string') return [[name, Buffer.from(json, 'latin1').toString('latin1')]];
-  if (typeof json !== 'object' || json === null) return [];
-  return Object.entries(json).flatMap(([key, value]) => stringsIn(key, value));
 }
 
 const LEAST_LENGTH = 8;
@@ -171,7 +170,7 @@ export async function refuseSecrets(
       const secret = text.slice(start, end);
       const known = secrets.get(secret) ?? { kind, places: new Set() };
       secrets.set(secret, known);
-      known.places.add(masked(place, values));
+      known.places.add(withoutSecrets(place, values, mask));
     }
   };
   const { token: _, ...rest } = record;
@@ -190,7 +189,7 @@ export async function refuseSecrets(
     for await (const text of windows(chunks)) search(text, place);
   });
   if (secrets.size === 0) return;
-  const id = masked(record.session_id, values);
+  const id = withoutSecrets(record.session_id, values, mask);
   const listed = [...secrets].map(
     ([secret, { kind, places }]) => `${kind}, ${mask(secret)}: ${listSome([...places], PLACES)}`,
   );
@@ -215,11 +214,7 @@ export function cutSecrets(text: string, values: SecretValues): string {
 const PLACES = 3;
 const LISTED = 1000;
 
-/** A name or a path, which may itself be a secret. */
-function masked(text: string, values: SecretValues): string {
-  return withoutSecrets(text, values, mask);
-}
-
+/** Also a name or a path may be one. */
 function withoutSecrets(text: string, values: SecretValues, replace: (secret: string) => string): string {
   const secrets = findSecrets(text, values).toSorted((a, b) => b.start - a.start);
   return secrets.reduce(

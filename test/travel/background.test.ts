@@ -106,7 +106,7 @@ test('the last snapshot of a session goes as well: it has ended, or went back', 
   write(join(sandbox, 'a.txt'), 'the last words\n');
   agtOk(here, 'session', 'remove', 's1');
   const tip = git(here, 'rev-parse', 'refs/agt/tip/s1');
-  const sent = () => JSON.parse(readFileSync(join(here, '.git/agt/shared/s1.json'), 'utf8')).refs.tip;
+  const sent = () => JSON.parse(readFileSync(join(here, '.git/agt/shared/s1.json'), 'utf8')).refs?.tip;
   await until(() => existsSync(join(here, '.git/agt/shared/s1.json')) && sent() === tip);
   agtOk(here, 'undo', 's1');
   write(join(sandbox, 'a.txt'), 'lost words\n');
