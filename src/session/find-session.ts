@@ -9,10 +9,10 @@ import { knownRepositories, placeOf } from '../repository/known-repositories.ts'
 import type { Repository } from '../repository/repository.ts';
 import { didYouMean } from '../similar.ts';
 import { checkId } from './id.ts';
-import { isOnRemote } from './known-shares.ts';
 import { listRecords, readRecord, recordNamed, type SessionRecord, sessionFolder } from './record.ts';
 import { renamedFolder } from './relocate.ts';
 import { Session } from './session.ts';
+import { isOnRemote } from './share-file.ts';
 import { isEnded } from './state.ts';
 
 /** Ids that a hint lists: those that have not ended first, the newest before the others. */

@@ -33,8 +33,9 @@ import { forkSession } from '../timetravel/fork/fork.ts';
 import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import { captureSession, previewCapture } from '../workspace/capture-session.ts';
+import { captureSession } from '../workspace/capture-session.ts';
 import { existingRefs } from './content.ts';
+import type { PullRequest } from './find-share.ts';
 import { newestHere, newestOf } from './held.ts';
 import { type Head, isHere, refNames } from './share.ts';
 
@@ -47,23 +48,25 @@ interface Left {
 
 /**
  * Keeps as a fork what only this repository has, and ends the session. Its folder stays: it may have files that no
- * snapshot has.
+ * snapshot has. A dry run says only which fork that would be.
  */
 export async function leave(
   repository: Repository,
   local: SessionRecord,
   head: Head,
-  now: Date,
+  { now, dryRun }: Pick<PullRequest, 'now' | 'dryRun'>,
 ): Promise<Left> {
   const session = new Session(repository, local);
-  const { git } = repository;
   // A pull was killed while it wrote the folder.
   const { intent } = local;
   const marks = intent?.operation === 'restore' ? { now, unfinished: intent.snapshot } : { now };
-  if (session.place === 'here' && !isEnded(local)) await autocommit(session, marks);
+  const isCaptured = session.place === 'here' && !isEnded(local);
+  const captured = isCaptured ? await autocommit(session, { ...marks, dryRun }) : undefined;
   const { tip, isOurs, keeper } = await newestHere(session, head.refs);
-  const fork = isOurs ? await freeForkId(session) : keeper;
-  if (isOurs) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
+  const isNew = isOurs || (dryRun && captured !== undefined && captured.changes.length > 0);
+  const fork = isNew ? await freeForkId(session) : keeper;
+  if (dryRun) return { fork, before: undefined };
+  if (isNew) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
   failurePoint('pull: fork made');
   if (isEnded(local)) return { fork, before: undefined };
   if (isEnded(head.record) || !keepsFolder(local)) {
@@ -73,20 +76,13 @@ export async function leave(
   }
   const ended = await withSessionLock(session, async (held) => {
     const before = session.place === 'here' ? await captureSession(held, marks) : undefined;
-    if (before && (await newestOf(git, before.commit, head.refs['tip'])) !== tip) return undefined; // an agent works there
+    const newest = before && (await newestOf(session.git, before.commit, head.refs['tip']));
+    if (before && newest !== tip) return undefined; // an agent works there
     held.write(inState(held.read() ?? local, 'removed', { now }));
     return { fork, before };
   });
   failurePoint('pull: left');
-  return ended ?? leave(repository, local, head, now);
-}
-
-/** The fork that `leave` would make, for a dry run. */
-export async function forkOf(session: Session, head: Head, now: Date): Promise<SessionId | undefined> {
-  const isCaptured = session.place === 'here' && !isEnded(session.record);
-  const { changes } = isCaptured ? await previewCapture(session, { now }) : { changes: [] };
-  const { isOurs, keeper } = await newestHere(session, head.refs);
-  return changes.length > 0 || isOurs ? freeForkId(session) : keeper;
+  return ended ?? leave(repository, local, head, { now, dryRun });
 }
 
 function keepsFolder(local: SessionRecord): boolean {

@@ -18,7 +18,7 @@ import {
   writeShares,
 } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
-import { arrived, forkOf, goOn, leave, requireLeavable } from './arrive.ts';
+import { arrived, goOn, leave, requireLeavable } from './arrive.ts';
 import { recipientsFor } from './content.ts';
 import {
   commandToPull,
@@ -77,14 +77,14 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const parts = await takeParts(repository, there, head, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
   if (request.dryRun) {
-    const fork = local && (await forkOf(new Session(repository, local), head, request.now));
-    return { record: local ?? head.record, remote, head, wasHere: false, fork };
+    const left = local && (await leave(repository, local, head, request));
+    return { record: local ?? head.record, remote, head, wasHere: false, fork: left?.fork };
   }
   if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
   await arrived(repository, id, head, '');
   const share = await takeLease({ repository, id }, there, head, { remote, parts, held }, request);
   failurePoint('pull: taken');
-  const left = local && (await leave(repository, local, head, request.now));
+  const left = local && (await leave(repository, local, head, request));
   const arriving = { share, before: left?.before, marks: own?.refs['review'] };
   const done = await goOn(repository, id, head, request.now, arriving);
   const { record } = done;
@@ -101,9 +101,9 @@ async function takeParts(
   remote: string,
   known: readonly Part[],
 ): Promise<readonly Part[]> {
-  const had = new Map<string, Part>();
-  for (const part of known) if (await areHere(git, part.tips)) had.set(part.commit, part);
-  if (had.size === known.length && known.at(-1)?.commit === last) return known;
+  const tips = known.flatMap((part) => part.tips);
+  const had = (await areHere(git, tips)) ? known : [];
+  if (had.at(-1)?.commit === last) return had;
   reportProgress('receiving');
   await fetchRefs(git, remote, [sharedPartsRef(share)]).catch((error: unknown) => {
     throw /couldn't find remote ref/.test((error as Error).message) ? lostParts(remote) : error;
@@ -118,7 +118,7 @@ async function takeParts(
       takePart(git, identities, link).catch((cause: unknown) => {
         throw lostParts(remote, cause);
       });
-    parts.push(had.get(link.commit) ?? (await take()));
+    parts.push(had.find(({ commit }) => commit === link.commit) ?? (await take()));
   }
   return parts;
 }

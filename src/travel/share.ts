@@ -19,16 +19,17 @@ import { readObjects } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
-import { readKnownShares, writeKnownShares } from '../session/known-shares.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import {
   type Held,
   type Holder,
   type Lease,
+  readKnownShares,
   readShares,
   type Share,
   withCopy,
+  writeKnownShares,
   writeShares,
 } from '../session/share-file.ts';
 import {

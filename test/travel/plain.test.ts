@@ -115,6 +115,8 @@ test('stays plain at later pushes, which send only what is new, and needs no key
     agtOk(there, 'session', 'push', 's1', '--release');
     // What never left stays in a fork.
     expect(agtOk(here, 'session', 'pull', 's1')).toContain('fork     s1-2 has what only this repository had');
+    git(here, 'remote', 'rename', 'origin', 'up');
+    expect(agt(here, 'session', 'push', 's1').stderr).toContain('note: s1 is not encrypted on up');
   });
   expect(readFileSync(join(session.sandbox, 'there.txt'), 'utf8')).toBe('there\n');
   expect(existsSync(join(session.sandbox, '.env'))).toBe(false);
