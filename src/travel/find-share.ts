@@ -66,7 +66,7 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   const { id, remote: given, as, env } = request;
   const local = idProblem(as ?? id) === undefined ? ((as ?? id) as SessionId) : undefined;
   const { copies } = local === undefined ? { copies: [] } : readShares({ repository, id: local });
-  const remote = await chooseRemote(repository, given ?? copies[0]?.remote);
+  const remote = await chooseRemote(repository, given, copies[0]?.remote);
   const record = local && readRecord(repository, local);
   // Without metadata of the session, only a pull that was killed goes on.
   const isKept = (share: Share) => share.head !== undefined && (record !== undefined || share.pulling);

@@ -25,7 +25,7 @@ import { contentOf, existingRefs, plainMode, recipientsFor, requireWhole, type W
 import { newestHere, snapshotsSince } from './held.ts';
 import { type Recipients, readKeys } from './keys.ts';
 import { addPart, partsToKeep } from './parts.ts';
-import { branchesOf, chooseRemote, lastRemote, type Refs, readRefs } from './remote.ts';
+import { branchesOf, chooseRemote, type Refs, readRefs } from './remote.ts';
 import { findCopy, holderHere, isHere, listShares, moveShare, newShare, refsOf } from './share.ts';
 
 export interface PushRequest extends Wish {
@@ -71,7 +71,7 @@ type Locked = <T>(action: (session: LockedSession) => Promise<T>) => Promise<T>;
 export async function pushSession(session: Session, given: PushRequest): Promise<Done> {
   const { repository, id, record } = session;
   const mode = plainMode(record, given);
-  const remote = await chooseRemote(repository, given.remote ?? (await lastRemote(session)));
+  const remote = await chooseRemote(repository, given.remote, readShares(session).copies[0]?.remote);
   // Anybody may pull one that has ended.
   const release = (given.release && !isEnded(record)) || isFree(record, given);
   const request = { ...given, remote, mode, release };

@@ -8,8 +8,6 @@ import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
 import { type Git, gitLines, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { Session } from '../session/session.ts';
-import { readShares } from '../session/share-file.ts';
 import { didYouMean } from '../similar.ts';
 
 /** Encrypted bytes can neither be compressed, nor are two of them alike. */
@@ -148,21 +146,17 @@ export async function isRemote(git: Git, remote: string): Promise<boolean> {
   return isAddress(remote) || (await gitLines(git, ['remote'])).includes(remote);
 }
 
-/** Undefined if nobody has pushed it, or git has no remote of this name any more. */
-export async function lastRemote(session: Pick<Session, 'repository' | 'id'>): Promise<string | undefined> {
-  const remote = readShares(session).copies[0]?.remote;
-  return remote && (await isRemote(session.repository.git, remote)) ? remote : undefined;
-}
-
-/** The remote of `agt.push`, else the only one, else origin. */
+/** `last`: where the session was pushed last. If that is gone, the remote of `agt.push`, else the only one, else origin. */
 export async function chooseRemote(
   { git, settings }: Repository,
   given: string | undefined,
+  last = '',
 ): Promise<string> {
   if (given !== undefined) return given;
   const remotes = await gitLines(git, ['remote']);
   const { push } = settings;
-  if (push !== '' && (isAddress(push) || remotes.includes(push))) return push;
+  const known = [last, push].find((one) => isAddress(one) || remotes.includes(one));
+  if (known !== undefined) return known;
   const [only] = remotes;
   if (push !== '')
     throw new AgtError(`agt.push names "${push}", and this repository has no such remote`, {
