@@ -3,7 +3,15 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
-import { closeSync, createReadStream, createWriteStream, openSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -50,20 +58,22 @@ export async function addPart({ scratch, recipients, chain, before, tips, known 
   const lastTips = last?.tips ?? [];
   if (tips.every((tip) => lastTips.includes(tip))) return { parts: chain, size: 0 };
   const file = join(scratch.dir, 'part');
+  const without = [...lastTips, ...known];
   const [edges, size] = await Promise.all([
-    edgesOf(git, tips, known),
-    writePart({ scratch, recipients, wanted: rangeOf(tips, [...lastTips, ...known]), first: { tips } }, file),
+    edgesOf(git, tips, without),
+    writePart({ scratch, recipients, wanted: rangeOf(tips, without), first: { tips } }, file),
   ]);
   // From a pipe, git would hold all of it in memory.
   const hash = ['hash-object', '-w', '--no-filters', '--', file];
-  const oid = await gitText(withSettings(git, AS_IT_IS), hash);
+  const oid =
+    size > SMALL
+      ? await gitText(withSettings(git, AS_IT_IS), hash)
+      : storeInScratch(scratch, { type: 'blob', content: readFileSync(file) }, tips[0] ?? '');
   const part = Buffer.concat([Buffer.from('100644 part\0'), Buffer.from(oid, 'hex')]);
   const tree = storeInScratch(scratch, { type: 'tree', content: part }, oid);
   const held = before.flatMap(({ text }) => text.match(/(?<=^parent ).*$/gm) ?? []);
-  const above = [
-    ...(last === undefined ? [] : [last.commit]),
-    ...edges.filter((edge) => !held.includes(edge)),
-  ];
+  const others = edges.filter((edge) => !lastTips.includes(edge) && !held.includes(edge));
+  const above = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
   const store = (text: string) =>
     storeInScratch(scratch, { type: 'commit', content: Buffer.from(text, 'latin1') }, oid);
   // By these git sees that the remote has what the part builds on, also if it takes the place of some.
@@ -82,15 +92,26 @@ export function rangeOf(commits: readonly string[], without: readonly string[]):
   return [...words].map((word) => `${word}\n`).join('');
 }
 
-/** Of the commits that `known` leads to, those on which these build. */
+/** Of the commits that `without` leads to, those on which these build. */
 export async function edgesOf(
   git: Git,
   tips: readonly string[],
-  known: readonly string[],
+  without: readonly string[],
 ): Promise<string[]> {
-  const listed = await gitText(git, ['rev-list', '--boundary', '--stdin'], { input: rangeOf(tips, known) });
+  const listed = await gitText(git, ['rev-list', '--boundary', '--stdin'], { input: rangeOf(tips, without) });
   return listed.match(/(?<=^-).*$/gm) ?? [];
 }
+
+/** Those of the edges that branches have. All others are in earlier parts. */
+async function onBranches(git: Git, edges: readonly string[], known: readonly string[]): Promise<string[]> {
+  if (edges.every((edge) => known.includes(edge))) return [...edges];
+  const words = ['rev-list', '--no-walk=unsorted', '--stdin'];
+  const elsewhere = new Set((await gitText(git, words, { input: rangeOf(edges, known) })).split('\n'));
+  return edges.filter((edge) => !elsewhere.has(edge));
+}
+
+/** Up to this size nobody has to start a git for it: 5 ms. */
+const SMALL = 64_000;
 
 interface PartContent {
   /** Has the objects, and gets the part as it is before it is encrypted. */
