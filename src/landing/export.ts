@@ -52,7 +52,10 @@ export async function exportSession(session: Session, request: ExportRequest): P
   const remote = await chooseRemote(session, request.remote);
   const branch = request.as ?? shortBranch(ref);
   await checkBranchName(session.repository, branch);
-  await requireOwnCommits(session, commit);
+  if (!(await hasOwnCommits(session, commit)))
+    throw new AgtError(`session "${session.id}" has no commits of its own to export`, {
+      hints: ['commit in the sandbox first'],
+    });
   const newCommits = await commitsNewTo(session, remote, commit);
   const there = `${REMOTES}${remote}/${branch}`;
   const known = [...startsOf(session), there].map((name) => `^${name}`);
@@ -70,18 +73,16 @@ export async function exportSession(session: Session, request: ExportRequest): P
 
 /** Commits before these are not of the session. */
 export function startsOf({ repository, record }: Session): string[] {
-  const { user_branch: home } = record;
-  return [...(home === undefined ? [] : [home]), ...startsOfWork(repository, record)];
+  return [record.user_branch ?? [], startsOfWork(repository, record)].flat();
 }
 
 /** A remote that does not answer makes the push fail, which tells why. */
 async function commitsNewTo({ repository, git }: Session, remote: string, commit: string): Promise<string[]> {
-  const linesOf = (output: string) => output.split('\n').filter((line) => line !== '');
   const there = await branchTips(repository, remote, async (words) =>
-    linesOf((await gitAnswer(git, words)) ?? ''),
+    ((await gitAnswer(git, words)) ?? '').split('\n').filter(Boolean),
   );
   const input = [commit, ...there.map((tip) => `^${tip}`), ''].join('\n');
-  return linesOf(await gitText(git, ['rev-list', '--ignore-missing', '--stdin'], { input }));
+  return gitLines(git, ['rev-list', '--ignore-missing', '--stdin'], { input });
 }
 
 function remember(session: Session, { remote, branch, commit }: Exported, now: Date): Promise<void> {
@@ -162,14 +163,6 @@ export async function isMadeSince(git: Git, ref: string, time: string): Promise<
 async function hasOwnCommits(session: Session, commit: string): Promise<boolean> {
   const words = ['rev-list', '--max-count=1', commit, '--not', ...startsOf(session), '--'];
   return (await gitAnswer(session.git, words)) !== '';
-}
-
-/** @throws AgtError */
-async function requireOwnCommits(session: Session, commit: string): Promise<void> {
-  if (await hasOwnCommits(session, commit)) return;
-  throw new AgtError(`session "${session.id}" has no commits of its own to export`, {
-    hints: ['commit in the sandbox first'],
-  });
 }
 
 function ownBranch(record: SessionRecord, { ref, commit }: SandboxHead, isOwn: boolean) {

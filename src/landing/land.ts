@@ -151,20 +151,17 @@ function baseWith(repository: Repository, tree: string, present: readonly Presen
 
 function cannotFollow(git: Git, { message, hints, cause }: AgtError): AgtError {
   const isLocked = /index\.lock/.test(message);
+  const lock = /'(.*index\.lock)'/.exec(message)?.[1] ?? 'index.lock';
   return new AgtError(`cannot bring ${git.cwd} along: ${message.replace(/^.*? failed: /, '')}`, {
     exitCode: isLocked ? EXIT.busy : EXIT.failed,
     hints: isLocked
       ? [
           'if a git works there, try again when it is done',
-          `if none does, a killed one has left the lock: rm ${shellQuote(lockIn(message))}`,
+          `if none does, a killed one has left the lock: rm ${shellQuote(lock)}`,
         ]
       : hints,
     cause,
   });
-}
-
-function lockIn(message: string): string {
-  return /'(.*index\.lock)'/.exec(message)?.[1] ?? 'index.lock';
 }
 
 /** Moves a branch while `action` holds its lock. @throws BranchMoved */
@@ -181,12 +178,8 @@ async function moveBranch(
     if (!isAgtError(error) || error.exitCode !== EXIT.git) throw error;
     // Another acceptance may bring a large worktree along under the lock.
     const isHeld = /\.lock': File exists/.test(String(error.cause));
-    if (isHeld || (await isElsewhere(git, move))) throw new BranchMoved(move.ref);
+    if (isHeld || (await resolveObject(git, move.ref)) !== move.from) throw new BranchMoved(move.ref);
     throw error;
   }
   failurePoint('landing: branch moved');
-}
-
-async function isElsewhere(git: Git, { ref, from }: RefMove): Promise<boolean> {
-  return (await resolveObject(git, ref)) !== from;
 }

@@ -1,7 +1,4 @@
-/** Why the work of a session does not land. */
-
-import { join } from 'node:path';
-import { AgtError, listSome, plural, someLines, type WayOut } from '../errors.ts';
+import { AgtError, plural, someLines, type WayOut } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -57,8 +54,8 @@ export function wayWithout(
   return { does: 'Leave these files out', words, hint };
 }
 
-/** Conflicts that a message lists. */
-const LISTED = 20;
+/** Conflicts and files that a message lists. */
+export const LISTED = 20;
 
 export function conflictError(
   { session_id: id }: SessionRecord,
@@ -86,65 +83,8 @@ export function solveInSandbox(
   return `solve the conflicts in the sandbox: agt session sync ${id}${from}`;
 }
 
-export function onlyInSubmodules(
-  { session_id: id, sandbox }: SessionRecord,
-  paths: readonly string[],
-): AgtError {
-  return new AgtError(`nothing to accept: session "${id}" has only uncommitted changes inside submodules`, {
-    hints: paths.map((path) => `commit them there: git -C ${shellQuote(join(sandbox, path))} commit`),
-  });
-}
-
-export function onlyFailedCalls({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
-  return new AgtError(`nothing to accept: only changes by failed calls are left in session "${id}"`, {
-    hints: [`take them all the same: --with-failed (${listSome(paths, LISTED)})`],
-  });
-}
-
-/** `--commits` was given. */
-export function nothingPicked({ session_id: id }: SessionRecord, { onto }: LandingTarget): AgtError {
-  return new AgtError(`nothing to accept: these commits and steps change nothing in "${shortBranch(onto)}"`, {
-    hints: [`see what the session has: agt session log ${id} --stat, and: agt session diff ${id} --base`],
-  });
-}
-
-export function onlyUntracked({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
-  return new AgtError(`nothing to accept: only untracked files are left in session "${id}"`, {
-    hints: [`take them all the same: --untracked=all (${listSome(paths, LISTED)})`],
-  });
-}
-
-/** `--include` or `--exclude` was given. */
-export function onlyLeftOut({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
-  return new AgtError(`nothing to accept: you left out all that is left of session "${id}"`, {
-    hints: [`take it, too: without --include and --exclude (${listSome(paths, LISTED)})`],
-  });
-}
-
-export function onlyRejected({ session_id: id }: SessionRecord, hunks: number): AgtError {
-  const left = `${plural(hunks, 'rejected hunk')} of agt review ${hunks === 1 ? 'is' : 'are'}`;
-  return new AgtError(`nothing to accept: only ${left} left in session "${id}"`, {
-    hints: [
-      `undo them in the sandbox: agt review ${id} --now`,
-      `or let them land after all: agt review ${id} --new FILE`,
-      `or end the session: agt session remove ${id}`,
-    ],
-  });
-}
-
-/** `--committed-only` was given. */
-export function nothingCommitted({ session_id: id }: SessionRecord): AgtError {
-  return new AgtError(`nothing to accept: nothing new is committed in session "${id}"`, {
-    hints: ['take its uncommitted files, too: without --committed-only'],
-  });
-}
-
-/** In place: an accept would take the user's change with that of the agent. */
-export function onlyHidden({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
-  const yours = `changes of yours (${listSome(paths, LISTED)})`;
-  return new AgtError(`nothing to accept: in what session "${id}" changed, git passes over ${yours}`, {
-    hints: [`see all changes: agt session diff ${id} --base`, `end the session: agt session reject ${id}`],
-  });
+export function nothing(why: string, ...hints: string[]): AgtError {
+  return new AgtError(`nothing to accept: ${why}`, { hints });
 }
 
 export function nothingToAccept(
@@ -159,38 +99,16 @@ export function nothingToAccept(
   };
   const revert = landed ? revertOf(git, tip, landed) : ofMerge();
   if (revert !== undefined)
-    return new AgtError(
-      `nothing to accept: "${shortBranch(onto)}" has all commits of session "${id}", and has reverted them`,
-      { hints: [`to land them again, on "${shortBranch(onto)}": git revert ${shortOid(revert)}`] },
+    return nothing(
+      `"${shortBranch(onto)}" has all commits of session "${id}", and has reverted them`,
+      `to land them again, on "${shortBranch(onto)}": git revert ${shortOid(revert)}`,
     );
-  return new AgtError(`nothing to accept: "${shortBranch(onto)}" has all work of session "${id}"`, {
-    hints: [`end the session: agt session remove ${id}`],
-  });
-}
-
-export function nothingYet({ session_id: id }: SessionRecord): AgtError {
-  return new AgtError(
-    `nothing to accept: session "${id}" has changed nothing yet, or only files that git ignores`,
-    { hints: [`see: agt session show ${id}`] },
-  );
-}
-
-interface Syncing {
-  readonly operation: 'merge' | 'rebase';
-  readonly branch: string;
-}
-
-export function syncRefused(
-  { session_id: id, sandbox }: SessionRecord,
-  { operation, branch }: Syncing,
-): AgtError {
-  return new AgtError(`git did not ${operation} "${branch}" in the sandbox of "${id}"; nothing has changed`, {
-    hints: [`commit the changes of the sandbox first: git -C ${sandbox} commit --all`, 'then sync again'],
-  });
+  const end = `end the session: agt session remove ${id}`;
+  return nothing(`"${shortBranch(onto)}" has all work of session "${id}"`, end);
 }
 
 /** A hook, a signature or a lock was in the way. */
-export function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }: Syncing): AgtError {
+export function notCommitted({ session_id: id, sandbox }: SessionRecord, operation: string): AgtError {
   const goOn = operation === 'merge' ? 'commit' : 'rebase --continue';
   return new AgtError(`git did not finish the ${operation} in the sandbox of "${id}", without a conflict`, {
     hints: [`go on: git -C ${sandbox} ${goOn}`, `or go back: agt undo ${id}`],

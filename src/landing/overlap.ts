@@ -100,18 +100,17 @@ async function findPresent(
 /** Kinds by path. */
 async function overlapOf(git: Git, changes: readonly DiffEntry[]): Promise<Map<string, string>> {
   const changed = new Map(changes.map((change) => [change.path, change]));
-  const isOverlap = ([path, kind]: readonly [path: string, kind: string]) =>
-    changed.has(path) && !(kind === UNSTAGED && onlyMovesSubmodule(changed.get(path)));
+  const isOverlap = ([path, kind]: readonly [path: string, kind: string]) => {
+    const { before, after } = changed.get(path) ?? {};
+    // git leaves the folder of a submodule as it is, and what differs there still differs afterwards.
+    const isMoved = before?.mode === SUBMODULE && after?.mode === SUBMODULE;
+    return changed.has(path) && !(kind === UNSTAGED && isMoved);
+  };
   const overlap = new Map((await uncommitted(git)).filter(isOverlap));
   for (const [path, flag] of await hiddenChanges(git, changes))
     overlap.set(path, `changed, but ${flag} hides it from git; see: git update-index --no-${flag}`);
   for (const [path, kind] of inTheWay(git, changes)) if (!overlap.has(path)) overlap.set(path, kind);
   return overlap;
-}
-
-/** git leaves the folder of a submodule as it is, and what differs there still differs afterwards. */
-function onlyMovesSubmodule(change: DiffEntry | undefined): boolean {
-  return change?.before?.mode === SUBMODULE && change.after?.mode === SUBMODULE;
 }
 
 /** For a worktree whose uncommitted files are part of the change: looks for the others alone. @throws AgtError */
@@ -185,8 +184,7 @@ async function hiddenChanges(git: Git, changes: readonly DiffEntry[]) {
     const path = entry.slice(2);
     const stat = statIn(git.cwd, path);
     if (stat === undefined) continue; // a sparse checkout leaves it out
-    const name = Buffer.from(path, 'latin1').toString();
-    const oid = stat.isFile() ? await gitAnswer(git, ['hash-object', '--', name]) : undefined;
+    const oid = stat.isFile() ? await gitAnswer(git, ['hash-object', '--', displayPath(path)]) : undefined;
     const flag = entry.startsWith('S') ? 'skip-worktree' : 'assume-unchanged';
     if (oid !== before.get(path)?.oid) found.push([path, flag]);
   }

@@ -1,8 +1,8 @@
 /** Leaves out changed paths that the user does not want. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
-import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { type DiffEntry, diffTrees, editsOf } from '../git/objects/raw-diff.ts';
+import { editTree, withIndex } from '../git/objects/scratch-index.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import { wayWithout } from './landing-errors.ts';
 import type { Workbench } from './workbench.ts';
@@ -67,9 +67,8 @@ function noMatch(problem: string, changes: readonly DiffEntry[]): AgtError {
 /** The tree as it was before these changes. */
 export async function leaveOut({ git, index }: Workbench, tree: string, left: readonly DiffEntry[]) {
   if (left.length === 0) return { tree, leftOut: [] };
-  const edits = left.map(({ path, before }): IndexEdit => [path, entryOf(before)]);
   return {
-    tree: await editTree(withIndex(git, index), { tree }, edits),
+    tree: await editTree(withIndex(git, index), { tree }, editsOf(left, 'before')),
     leftOut: [...new Set(left.map(({ path }) => displayPath(path)))],
   };
 }

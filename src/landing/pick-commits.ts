@@ -11,7 +11,7 @@ import type { Snapshot } from '../snapshot/history.ts';
 import { findStartApart, landedSource, tipWithFamily } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
-import { conflictError, nothingPicked } from './landing-errors.ts';
+import { conflictError, nothing } from './landing-errors.ts';
 import { commitTree, copyCommit } from './make-commit.ts';
 import { withTrailer } from './message.ts';
 import { commitsTouching } from './session-commits.ts';
@@ -26,6 +26,7 @@ export async function pickCommits(
   const { record } = session;
   const { git } = bench;
   const head = await gitText(session.sandboxGit, ['rev-parse', '--verify', 'HEAD^{commit}']);
+  /** What the session has from people. */
   const without = await findStartApart(session, git, head, target.from);
   const picks = await resolvePicks(session, request, without);
   const commits = picks.filter((pick) => typeof pick === 'string');
@@ -36,6 +37,7 @@ export async function pickCommits(
     (await landedSource(git, record, head, target)) ??
     without ??
     (await gitAnswer(git, ['merge-base', await tipWithFamily(session, git, head, target), head]));
+  /** What the branch has of the sandbox, if agt can tell. */
   let source = before;
   const there: string[] = [];
   for (const pick of picks) {
@@ -54,7 +56,11 @@ export async function pickCommits(
     if (isEmpty) there.push(typeof pick === 'string' ? shortOid(pick) : titleOf(pick));
     else tip = await copyOf(git, session.id, pick, { tree: merged.tree, parents: [tip] });
   }
-  if (tip === target.from) throw nothingPicked(record, target);
+  if (tip === target.from)
+    throw nothing(
+      `these commits and steps change nothing in "${shortBranch(target.onto)}"`,
+      `see what the session has: agt session log ${session.id} --stat, and: agt session diff ${session.id} --base`,
+    );
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
   await request.refuseRejected?.(session, bench, { head, tree, from: target.from });
   const changes = await diffTrees(git, target.from, tip);
@@ -64,23 +70,10 @@ export async function pickCommits(
   const uncommitted = (await uncommittedPaths(session)).filter((path) => newer.has(path) || !whole.has(path));
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
   const warnings = there.map((name) => `${name}: on ${shortBranch(target.onto)} before, and changes nothing`);
-  const leftOutCommits = await commitsLeft(git, head, { tip, source, picks, without });
+  const lacking = await diffTrees(git, source ?? tip, head);
+  const others = await commitsTouching(git, { tip, head, without }, lacking);
+  const leftOutCommits = others.filter(({ commit }) => !picks.includes(commit));
   return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings };
-}
-
-interface Picked {
-  /** Of the branch. */
-  readonly tip: string;
-  /** What it has of the sandbox, if agt can tell. */
-  readonly source: string | undefined;
-  readonly picks: readonly Pick[];
-  /** What the session has from people. */
-  readonly without: string | undefined;
-}
-
-async function commitsLeft(git: Git, head: string, { tip, source = tip, picks, without }: Picked) {
-  const commits = await commitsTouching(git, { tip, head, without }, await diffTrees(git, source, head));
-  return commits.filter(({ commit }) => !picks.includes(commit));
 }
 
 /** Undefined where the pick does not fit without the others. No commit of the sandbox is below it: those have not landed. */

@@ -1,8 +1,7 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
-import { listSome } from '../errors.ts';
-import { shortBranch } from '../git/files/ref-files.ts';
+import { listSome, plural } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
@@ -13,23 +12,16 @@ import { hasCommitted, type SessionRecord, startsOfWork } from '../session/recor
 import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { baseWithShared } from '../survey/base-of-work.ts';
-import { neverHad } from '../survey/landed.ts';
 import { findStartApart, isMerged, landedSource, tipWithFamily } from '../survey/merged.ts';
 import { readSessionStatus } from '../survey/status.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
   conflictError,
-  nothingCommitted,
+  LISTED,
+  nothing,
   nothingSeen,
   nothingToAccept,
-  nothingYet,
-  onlyFailedCalls,
-  onlyHidden,
-  onlyInSubmodules,
-  onlyLeftOut,
-  onlyRejected,
-  onlyUntracked,
   solveInSandbox,
 } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
@@ -40,21 +32,22 @@ import { hasAllCommitted, mergeBase, readSandbox, type SandboxContent } from './
 import { commitsToTell, commitsTouching, landedBelow, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
-import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
+import { type OthersCommit, othersCommits, warnOfOthers } from './taken-back.ts';
 import { secretWarning, untrackedAmong, untrackedByCommits, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
 
 /** `there`: what the branch has in another form. @throws AgtError for conflicts, or if there is nothing to accept */
 export async function planLanding(session: Session, landable: Landable, there?: string): Promise<NewPlan> {
-  const { record } = session;
+  const { id, record } = session;
+  const { sandbox } = record;
   const { target, bench, request } = landable;
   const { git } = bench;
   if (request.commits.length > 0) return pickCommits(session, landable);
   const content = await readSandbox(session, bench, request);
   const { unstorable, unreadable } = content;
   const { chooseTree } = request;
-  await refuseUnstorable(record.session_id, unstorable, {
+  await refuseUnstorable(id, unstorable, {
     ...request,
     committedOnly: request.committedOnly || chooseTree !== undefined,
     untracked: request.untracked ?? session.repository.settings.untracked,
@@ -125,25 +118,58 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const changes = await diffTrees(git, target.from, merged.tree);
   const dirty = request.committedOnly ? [] : await dirtySubmodules(session);
   if (changes.length === 0) {
-    if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);
+    if (calls.leftOut.length > 0)
+      throw nothing(
+        `only changes by failed calls are left in session "${id}"`,
+        `take them all the same: --with-failed (${listSome(calls.leftOut, LISTED)})`,
+      );
     const isCommittedOnly = request.committedOnly && !left.some(isUsers);
     if (isCommittedOnly && (await diffTrees(git, base, content.whole)).length > 0)
-      throw nothingCommitted(record);
-    if (rejected > 0 && leftOut.length === 0) throw onlyRejected(record, rejected);
+      throw nothing(
+        `nothing new is committed in session "${id}"`,
+        'take its uncommitted files, too: without --committed-only',
+      );
+    if (rejected > 0 && leftOut.length === 0)
+      throw nothing(
+        `only ${plural(rejected, 'rejected hunk')} of agt review ${rejected === 1 ? 'is' : 'are'} left in session "${id}"`,
+        `undo them in the sandbox: agt review ${id} --now`,
+        `or let them land after all: agt review ${id} --new FILE`,
+        `or end the session: agt session remove ${id}`,
+      );
     if (chooseTree !== undefined) throw nothingSeen(record);
     const { merged: all } = chosen.leftOut.length === 0 ? { merged } : await tryWithout(unwanted, wanted);
-    if (all.conflicts !== undefined) throw onlyLeftOut(record, chosen.leftOut);
-    const more = await diffTrees(git, merged.tree, all.tree);
+    const more =
+      all.conflicts === undefined
+        ? (await diffTrees(git, merged.tree, all.tree)).map(({ path }) => displayPath(path))
+        : chosen.leftOut;
     if (more.length > 0)
-      throw onlyLeftOut(
-        record,
-        more.map(({ path }) => displayPath(path)),
+      throw nothing(
+        `you left out all that is left of session "${id}"`,
+        `take it, too: without --include and --exclude (${listSome(more, LISTED)})`,
       );
     const hasNone = added.length === 0 && commits.length === 0 && record.landed === undefined;
-    if (hasNone && dirty.length > 0) throw onlyInSubmodules(record, dirty);
-    if (hasNone && tip === target.from && !hasCommitted(record, content.head)) throw nothingYet(record);
+    if (hasNone && dirty.length > 0)
+      throw nothing(
+        `session "${id}" has only uncommitted changes inside submodules`,
+        ...dirty.map((path) => `commit them there: git -C ${shellQuote(join(sandbox, path))} commit`),
+      );
+    if (hasNone && tip === target.from && !hasCommitted(record, content.head))
+      throw nothing(
+        `session "${id}" has changed nothing yet, or only files that git ignores`,
+        `see: agt session show ${id}`,
+      );
     if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(git, record, target, content.head);
-    throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
+    // In place: an accept would take the user's change with that of the agent.
+    if (left.every(isUsers))
+      throw nothing(
+        `in what session "${id}" changed, git passes over changes of yours (${listSome(leftOut, LISTED)})`,
+        `see all changes: agt session diff ${id} --base`,
+        `end the session: agt session reject ${id}`,
+      );
+    throw nothing(
+      `only untracked files are left in session "${id}"`,
+      `take them all the same: --untracked=all (${listSome(leftOut, LISTED)})`,
+    );
   }
   if (request.keepCommits) {
     await refuseSessionFolders(session.git, commits);
@@ -191,7 +217,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
       ...(standing?.warnings ?? []),
       ...(record.failure === undefined ? [] : [`the session had failed: ${record.failure.reason}`]),
       ...unreadable.map((path) => `stays out, because its mode keeps agt from it: ${path}`),
-      ...failedWarning(calls.leftOut),
+      ...(calls.leftOut.length === 0
+        ? []
+        : [`changes by failed calls stay out (${calls.leftOut.join(', ')}); take them too: --with-failed`]),
       ...dirty.map((path) => `uncommitted changes inside submodule ${path} stay out: commit them there`),
       ...changes.flatMap((change) => submoduleWarning(record, change)),
       ...(await warnOfOthers(git, record, content.head, { target, request, along })),
@@ -230,45 +258,6 @@ interface Before {
   readonly added: readonly DiffEntry[];
   readonly request: AcceptRequest;
 }
-
-function failedWarning(paths: readonly string[]): string[] {
-  if (paths.length === 0) return [];
-  return [`changes by failed calls stay out (${paths.join(', ')}); take them too: --with-failed`];
-}
-
-/** Work of other sessions that lands along, and commits that the branch has dropped: each commit once. */
-async function warnOfOthers(
-  git: Git,
-  record: SessionRecord,
-  head: string,
-  { target, request, along }: Pick<Landable, 'target' | 'request'> & { readonly along: OthersCommit[] },
-): Promise<string[]> {
-  const { session_id: id } = record;
-  const { onto, from: tip } = target;
-  const { commits } = request.keepCommits
-    ? await droppedCommits(git, record, head, { branch: onto, tip })
-    : { commits: [] };
-  const others = commits.map((line) =>
-    along.find(({ commit }) => commit.startsWith(line.split(' ')[0] ?? '')),
-  );
-  const dropped = commits.map((line, i) => `${line}${others[i] ? ` of session "${others[i].session}"` : ''}`);
-  const rest = along.filter((one) => !others.includes(one));
-  const never = neverHad(
-    git,
-    onto,
-    rest.map(({ commit }) => commit),
-  );
-  const warnings = rest.map((one) => othersWarning(one, onto, never));
-  if (dropped.length === 0) return warnings;
-  const back = request.dryRun ? '' : `agt unaccept ${id} && `;
-  return [
-    ...warnings,
-    `this brings back ${listSome(dropped, LISTED_COMMITS)}, which "${shortBranch(onto)}" has dropped; ` +
-      `to leave it out: ${back}agt sync ${id} --rebase`,
-  ];
-}
-
-const LISTED_COMMITS = 3;
 
 /** The branch gets the name of a commit alone: it may be only in the sandbox. */
 function submoduleWarning({ sandbox, session_id: id }: SessionRecord, { path, after }: DiffEntry): string[] {

@@ -1,7 +1,6 @@
 /** `agt session sync --rebase`: predicted in memory, and done by git. */
-import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { closeSync, readFileSync } from 'node:fs';
+import { namelessFile } from '../disk/nameless-file.ts';
 import { AgtError, attempt } from '../errors.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
@@ -35,7 +34,7 @@ export async function rebaseInMemory(
   without?: string,
 ): Promise<Merged> {
   const copy = (_: string, tree: string, tip: string) => plainCommit(bench.git, tree, [tip]);
-  const { tip, conflict } = await pickOnto(bench, { head, onto, without }, copy);
+  const { tip, conflict } = await pickOnto(bench, head, onto, without, copy);
   return conflict ?? { tree: await treeOf(bench.git, tip) };
 }
 
@@ -52,7 +51,7 @@ export async function copyOnto(
   const { git } = bench;
   const copy = async (commit: string, tree: string, tip: string) =>
     tree === (await treeOf(git, tip)) ? tip : copyCommit(git, commit, { tree, parents: [tip] });
-  return (await pickOnto(bench, { head, onto, without }, copy)).tip;
+  return (await pickOnto(bench, head, onto, without, copy)).tip;
 }
 
 const treeOf = (git: Git, commit: string) => gitText(git, ['rev-parse', '--verify', `${commit}^{tree}`]);
@@ -60,11 +59,9 @@ const treeOf = (git: Git, commit: string) => gitText(git, ['rev-parse', '--verif
 /** No merges, and no commit that `onto` has as a copy. */
 async function pickOnto(
   bench: Workbench,
-  {
-    head,
-    onto,
-    without,
-  }: { readonly head: string; readonly onto: string; readonly without?: string | undefined },
+  head: string,
+  onto: string,
+  without: string | undefined,
   copy: (commit: string, tree: string, tip: string) => Promise<string>,
 ): Promise<{ readonly tip: string; readonly conflict?: Merged }> {
   const order = ['--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
@@ -81,23 +78,14 @@ async function pickOnto(
 /** Without git's advice, as agt gives its own. If agt is killed, a pipe in place of the file would end git in the middle. */
 export async function rebaseByGit(git: Git, onto: readonly string[]): Promise<number> {
   const words = ['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...onto];
-  const said = attempt(openUnnamed);
-  const streams = { stdout: 'ignore', stderr: said ?? 'inherit', detached: false } as const;
+  const said = attempt(namelessFile);
+  const streams = { stdout: 'ignore', stderr: said?.writing ?? 'inherit', detached: false } as const;
   const { exitCode } = await runGit(git, words, { env: { GIT_EDITOR: ':' }, ...streams });
   if (said === undefined) return exitCode;
-  const text = Buffer.alloc(fstatSync(said).size);
-  readSync(said, text, 0, text.length, 0);
-  closeSync(said);
+  const text = readFileSync(said.reading, 'utf8');
+  for (const fd of [said.reading, said.writing]) closeSync(fd);
   endProgress();
   // git names the commit twice.
-  process.stderr.write(text.toString().replace(/^(hint: |Could not apply ).*\n/gm, ''));
+  process.stderr.write(text.replace(/^(hint: |Could not apply ).*\n/gm, ''));
   return exitCode;
-}
-
-/** A file that nobody has to delete. */
-function openUnnamed(): number {
-  const folder = mkdtempSync(join(tmpdir(), 'agt-'));
-  const fd = openSync(join(folder, 'said'), 'wx+');
-  rmSync(folder, { recursive: true });
-  return fd;
 }

@@ -10,7 +10,7 @@ import { AgtError, errorCode } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
-import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, editsOf, entryOf } from '../git/objects/raw-diff.ts';
 import { editIndex, type IndexEdit, readIndex } from '../git/objects/scratch-index.ts';
 import {
   type Git,
@@ -78,7 +78,9 @@ async function undoFiles(git: Git, changes: readonly DiffEntry[]): Promise<void>
   for (const change of newFirst) {
     const entry = indexed.get(change.path);
     const isKnown = [change.before, change.after].some((version) => entryOf(version) === entry);
-    if (!isKnown || !(await isDebris(git, change))) continue;
+    if (!isKnown || change.before?.mode === SUBMODULE) continue;
+    // git wrote the new content, or had begun to.
+    if (!(await isBegun(git, change.path, change.after))) continue;
     touched.push(change);
     try {
       if (change.before === undefined) removeFile(git.cwd, change.path);
@@ -86,14 +88,18 @@ async function undoFiles(git: Git, changes: readonly DiffEntry[]): Promise<void>
       failed.push(displayPath(change.path));
     }
   }
-  await restoreIndexEntries(git, touched);
+  const [{ before, after } = {}] = touched;
+  await editIndex(git, editsOf(touched, 'before'), (before ?? after)?.oid.length ?? 0);
   const restored = touched.filter(({ before }) => before !== undefined);
   const paths = restored.map(({ path }) => path);
   if (!(await checkOutFiles(git, paths))) {
     // One filter that fails must not keep the others away.
     for (const path of paths) if (!(await checkOutFiles(git, [path]))) failed.push(displayPath(path));
   }
-  if (failed.length > 0) throw notBroughtBack(git, failed);
+  if (failed.length > 0)
+    throw new AgtError(`git could not write ${failed.join(', ')} in ${git.cwd} again`, {
+      hints: ['a filter may have failed (see: git config --get-regexp filter); then run: agt doctor --fix'],
+    });
   await runGit(git, ['update-index', '-q', '--refresh']);
 }
 
@@ -103,39 +109,18 @@ async function checkOutFiles(git: Git, paths: readonly string[]): Promise<boolea
   return (await runGit(git, ['checkout-index', '--force', '-z', '--stdin'], { input })).exitCode === 0;
 }
 
-function notBroughtBack(git: Git, paths: readonly string[]): AgtError {
-  return new AgtError(`git could not write ${paths.join(', ')} in ${git.cwd} again`, {
-    hints: ['a filter may have failed (see: git config --get-regexp filter); then run: agt doctor --fix'],
-  });
-}
-
-/** git wrote the new content, or had begun to. */
-async function isDebris(git: Git, { path, before, after }: DiffEntry): Promise<boolean> {
-  return before?.mode !== SUBMODULE && isBegun(git, path, after);
-}
-
-async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Promise<void> {
-  const edits = changes.map(({ path, before }): IndexEdit => [path, entryOf(before)]);
-  const [first] = changes;
-  await editIndex(git, edits, (first?.before ?? first?.after)?.oid.length ?? 0);
-}
-
 /** Whether the file on disk is missing, or the content of `version` or its beginning. */
 async function isBegun(git: Git, path: string, version: DiffEntry['after']): Promise<boolean> {
   if (version?.mode === SUBMODULE) return false;
   const found = readIfThere(git.cwd, path);
   if (found === undefined) return true;
   if (version === undefined) return false;
+  // An argument of git is UTF-8; for other names the attributes of no path apply.
   const whole =
     version.mode === LINK
       ? await gitBytes(git, ['cat-file', 'blob', version.oid])
-      : await gitBytes(git, ['cat-file', '--filters', `--path=${displayable(path)}`, version.oid]);
+      : await gitBytes(git, ['cat-file', '--filters', `--path=${displayPath(path)}`, version.oid]);
   return found !== 'no file' && whole.subarray(0, found.length).equals(found);
-}
-
-/** An argument of git is UTF-8; for other names the attributes of no path apply. */
-function displayable(path: string): string {
-  return Buffer.from(path, 'latin1').toString();
 }
 
 function readIfThere(worktree: string, path: string): Buffer | 'no file' | undefined {

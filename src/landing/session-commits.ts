@@ -1,6 +1,6 @@
 /** Which commits of a session some changed files come from. */
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { newestLandings } from '../survey/landed.ts';
@@ -22,13 +22,13 @@ export async function commitsTouching(
   const args = ['--literal-pathspecs', 'log', ...order, '--right-only', '--cherry-pick', '--format=%H %s'];
   const left = without === undefined ? [] : [`^${without}`];
   const input = Buffer.from([`${tip}...${head}`, ...left, '--', ...paths, ''].join('\n'), 'latin1');
-  const lines = (await gitText(git, [...args, '--stdin'], { input })).split('\n');
-  return lines
-    .filter((line) => line !== '')
-    .map((line) => ({
-      commit: line.slice(0, line.indexOf(' ')),
-      subject: line.slice(line.indexOf(' ') + 1),
-    }));
+  return (await gitLines(git, [...args, '--stdin'], { input })).map(namedCommit);
+}
+
+/** `%H %s` */
+function namedCommit(line: string): NamedCommit {
+  const [commit = '', ...words] = line.split(' ');
+  return { commit, subject: words.join(' ') };
 }
 
 interface LandingWork {
@@ -94,8 +94,5 @@ export async function landedBelow(session: Session, tip: string, start = tip): P
   const own = await ownCommits(session);
   const log = ['log', '--reverse', '--no-merges', '--right-only', '--cherry-pick', '--no-show-signature'];
   const lines = await gitLines(session.git, [...log, '--format=%H %s', `${tip}...${start}`, '--']);
-  return lines.flatMap((line) => {
-    const [commit = '', ...words] = line.split(' ');
-    return own.has(commit) ? { commit, subject: words.join(' ') } : [];
-  });
+  return lines.map(namedCommit).filter(({ commit }) => own.has(commit));
 }

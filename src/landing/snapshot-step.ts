@@ -55,28 +55,18 @@ async function cleanEntry(
 ): Promise<string> {
   if (version.mode === LINK) return `${version.mode} ${version.oid}`;
   const input = await gitBytes(sandbox, ['cat-file', 'blob', version.oid]);
-  const name = Buffer.from(path, 'latin1').toString();
-  const args = [...FSYNC_ARGS, 'hash-object', '-w', '--stdin', `--path=${name}`];
+  const args = [...FSYNC_ARGS, 'hash-object', '-w', '--stdin', `--path=${displayPath(path)}`];
   return `${version.mode} ${await gitText(sandbox, args, { input, env })}`;
 }
 
 /** The tree of a step. Files that git ignores stay out, and those of repositories inside the sandbox. */
 export async function ownChangesOf(session: Session, snapshot: Snapshot): Promise<DiffEntry[]> {
-  return withoutForeign(session.sandboxGit, await changesOf(session, snapshot));
-}
-
-/** Two trees that differ in these changes alone; the rest of both is that of the sandbox's HEAD. */
-export async function treesOfStep(session: Session, bench: Workbench, changes: readonly DiffEntry[]) {
   const sandbox = session.sandboxGit;
-  const tree = await gitText(sandbox, ['rev-parse', '--verify', 'HEAD^{tree}']);
-  const treeOf = (when: 'before' | 'after') =>
-    treeWith(sandbox, bench, tree, new Map(changes.map((change) => [change.path, change[when]])));
-  return { base: await treeOf('before'), theirs: await treeOf('after') };
-}
-
-async function withoutForeign(sandbox: Git, changes: readonly DiffEntry[]): Promise<DiffEntry[]> {
-  const paths = changes.map(({ path }) => path);
-  const ignored = await ignoredPaths(sandbox, paths);
+  const changes = await changesOf(session, snapshot);
+  const ignored = await ignoredPaths(
+    sandbox,
+    changes.map(({ path }) => path),
+  );
   const repositories = new Set(changes.flatMap(({ path }) => REPOSITORY.exec(path)?.[1] ?? []));
   const root = Buffer.from(`${sandbox.cwd}/`);
   const isRepository = (directory: string) =>
@@ -87,6 +77,15 @@ async function withoutForeign(sandbox: Git, changes: readonly DiffEntry[]): Prom
 
 /** A file of git's own, in a repository. */
 const REPOSITORY = /^(.+?)\/\.git\//;
+
+/** Two trees that differ in these changes alone; the rest of both is that of the sandbox's HEAD. */
+export async function treesOfStep(session: Session, bench: Workbench, changes: readonly DiffEntry[]) {
+  const sandbox = session.sandboxGit;
+  const tree = await gitText(sandbox, ['rev-parse', '--verify', 'HEAD^{tree}']);
+  const treeOf = (when: 'before' | 'after') =>
+    treeWith(sandbox, bench, tree, new Map(changes.map((change) => [change.path, change[when]])));
+  return { base: await treeOf('before'), theirs: await treeOf('after') };
+}
 
 /**
  * The tree without them, and readable paths of the changes that are out. `newer`: readable paths that have changed since the

@@ -4,7 +4,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { type DiffEntry, diffIndex, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffIndex, diffTrees, editsOf } from '../git/objects/raw-diff.ts';
 import { editIndex, readIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import { acceptances, hasCommitted, type SessionRecord } from '../session/record.ts';
@@ -97,8 +97,7 @@ export async function goOnFrom(
   failurePoint('sync: files brought along');
   await gitText(sandbox, ['reset', '--quiet', '--mixed', to, '--']);
   const kept = staged.filter(({ path }) => !brought.has(path));
-  const edits = kept.map(({ path, after }) => [path, entryOf(after)] as const);
-  await editIndex(sandbox, edits, to.length);
+  await editIndex(sandbox, editsOf(kept, 'after'), to.length);
 }
 
 /** A new file that the agent has committed, or announced by git add -N, is not untracked because the branch lacks it. */

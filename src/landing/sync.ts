@@ -26,7 +26,7 @@ import { readOperation } from '../snapshot/git-dir-files.ts';
 import { findStartApart, landedSource } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
-import { notCommitted, syncRefused } from './landing-errors.ts';
+import { notCommitted } from './landing-errors.ts';
 import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap, refuseStaged } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
@@ -96,7 +96,13 @@ export async function syncSession(session: Session, request: SyncRequest): Promi
   if (!result.isRefused) return result;
   // Before git refuses, it may have written some files, or a merge into AUTO_MERGE.
   await finishSync(session.with(result.record));
-  throw syncRefused(record, result);
+  const problem = `git did not ${result.operation} "${result.branch}" in the sandbox of "${session.id}"`;
+  throw new AgtError(`${problem}; nothing has changed`, {
+    hints: [
+      `commit the changes of the sandbox first: git -C ${record.sandbox} commit --all`,
+      'then sync again',
+    ],
+  });
 }
 
 async function sync(given: LockedSession, request: SyncRequest): Promise<SyncResult> {
@@ -123,7 +129,8 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   const done = complete(session.with(await afterSync(git, begun, plan)), 'sync', now);
   await captureSession(session.with(done), { now, label: AFTER_SYNC });
-  if (exitCode !== 0 && !isSolved && conflicts.length === 0) throw notCommitted(session.record, plan);
+  if (exitCode !== 0 && !isSolved && conflicts.length === 0)
+    throw notCommitted(session.record, plan.operation);
   return { ...plan, dropped, record: done, head, conflicts, goesOn: isDone };
 }
 
@@ -168,7 +175,9 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
   if ((await otherBranch(sandbox, record)) !== undefined) return false;
   const tip = await gitText(git, ['rev-parse', '--verify', `${ref}^{commit}`]);
   const landed = await landedSource(git, record, head, { onto: ref, from: tip });
-  if (landed === undefined || !(await hasNoCommitsSince(git, landed, head))) return false;
+  if (landed === undefined) return false;
+  // The content that landed is the HEAD at that time, or a commit on top of it.
+  if (landed !== head && (await resolveObject(git, `${landed}^`)) !== head) return false;
   const isPart = record.landed?.in_part === true;
   return withWorkbench(session.repository, { ref, dryRun: dryRun || !isPart }, async (bench) => {
     const { tree: content } = await readSandbox(session, bench);
@@ -185,11 +194,6 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
     await keepTracked(sandbox, head, added);
     return true;
   });
-}
-
-/** The content that landed is the HEAD at that time, or a commit on top of it. */
-async function hasNoCommitsSince(git: Git, landed: string, head: string): Promise<boolean> {
-  return landed === head || (await resolveObject(git, `${landed}^`)) === head;
 }
 
 /** The branch that HEAD of the sandbox is on, if it is not the work branch. A merge only adds to it. */
@@ -271,8 +275,8 @@ async function runSync(git: Git, { operation, branch, dropped }: SyncResult): Pr
   if (operation === 'rebase')
     return rebaseByGit(git, dropped.last === undefined ? [branch] : ['--onto', branch, dropped.last]);
   const words = ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch];
-  return (await runGit(git, words, { env: { GIT_EDITOR: ':' }, stdout: 'ignore', stderr: 'inherit' }))
-    .exitCode;
+  const options = { env: { GIT_EDITOR: ':' }, stdout: 'ignore', stderr: 'inherit' } as const;
+  return (await runGit(git, words, options)).exitCode;
 }
 
 /** git would end in the middle where a killed one has left a lock. */

@@ -1,4 +1,6 @@
 /** Commits that the branch has lost and a session still has: work of another session, and those that it began with. */
+
+import { listSome } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
@@ -8,7 +10,9 @@ import { type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/g
 import { shellQuote } from '../process/shell-quote.ts';
 import { broughtBySyncs, isNamed, listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { neverHad } from '../survey/landed.ts';
 import { landedAs } from '../survey/merged.ts';
+import type { LandingTarget } from './target.ts';
 
 export interface Holder {
   readonly record: SessionRecord;
@@ -114,8 +118,48 @@ export async function othersCommits(
   return found;
 }
 
+interface Landing {
+  readonly target: LandingTarget;
+  readonly request: Readonly<Record<'keepCommits' | 'dryRun', boolean>>;
+  readonly along: readonly OthersCommit[];
+}
+
+/** Work of other sessions that lands along, and commits that the branch has dropped: each commit once. */
+export async function warnOfOthers(
+  git: Git,
+  record: SessionRecord,
+  head: string,
+  { target, request, along }: Landing,
+): Promise<string[]> {
+  const { session_id: id } = record;
+  const { onto, from: tip } = target;
+  const { commits } = request.keepCommits
+    ? await droppedCommits(git, record, head, { branch: onto, tip })
+    : { commits: [] };
+  const others = commits.map((line) =>
+    along.find(({ commit }) => commit.startsWith(line.split(' ')[0] ?? '')),
+  );
+  const dropped = commits.map((line, i) => `${line}${others[i] ? ` of session "${others[i].session}"` : ''}`);
+  const rest = along.filter((one) => !others.includes(one));
+  const never = neverHad(
+    git,
+    onto,
+    rest.map(({ commit }) => commit),
+  );
+  const warnings = rest.map((one) => othersWarning(one, onto, never));
+  if (dropped.length === 0) return warnings;
+  const back = request.dryRun ? '' : `agt unaccept ${id} && `;
+  return [
+    ...warnings,
+    `this brings back ${listSome(dropped, LISTED_COMMITS)}, which "${shortBranch(onto)}" has dropped; ` +
+      `to leave it out: ${back}agt sync ${id} --rebase`,
+  ];
+}
+
+const LISTED_COMMITS = 3;
+
 /** `never`: commits that the branch has not had. */
-export function othersWarning(
+function othersWarning(
   { commit, session, subject }: OthersCommit,
   onto: string,
   never: ReadonlySet<string>,

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { takenRef } from '../filter/agent-refs.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { type DiffEntry, diffTrees, editsOf, entryOf } from '../git/objects/raw-diff.ts';
+import { editTree, withIndex } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { gitBytes, inDirectory } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
@@ -36,10 +36,7 @@ export async function baseWithTaken(
       ? { entries: [] }
       : parseStatus(await gitBytes(inDirectory(session.git, worktree), tracked));
   const open = new Set(entries.map(({ path }) => path));
-  const edits = editsOf(committed.filter(({ path }) => !open.has(path)));
+  const closed = committed.filter(({ path }) => !open.has(path));
+  const edits = editsOf(closed, 'after');
   return edits.length === 0 ? base : editTree(withIndex(git, join(dir, 'base-index')), { tree: base }, edits);
-}
-
-export function editsOf(taken: readonly DiffEntry[]): IndexEdit[] {
-  return taken.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
 }

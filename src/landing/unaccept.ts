@@ -7,6 +7,7 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import {
   type DiffEntry,
   diffTrees,
+  editsOf,
   entryOf,
   type ShownChange,
   withRenames,
@@ -28,7 +29,7 @@ import { carryOut } from './land.ts';
 import { problemWith } from './off-branch.ts';
 import { refuseOtherContent } from './overlap.ts';
 import { settleMove } from './recover.ts';
-import { editsOf, takenChanges } from './taken.ts';
+import { takenChanges } from './taken.ts';
 import { branchesWith, type Holder, holdersOf } from './taken-back.ts';
 import { findTarget } from './target.ts';
 
@@ -144,7 +145,7 @@ async function planUnaccept(session: Session, tips?: ReadonlyMap<string, string>
     : [];
   const back = await takenBy(session, landed);
   const tree = await withScratchObjects(session.repository, ({ dir }) =>
-    editTree(withIndex(git, join(dir, 'index')), { tree: to }, editsOf(back)),
+    editTree(withIndex(git, join(dir, 'index')), { tree: to }, editsOf(back, 'after')),
   );
   return { onto, from, to, tree, worktree, keep, present };
 }
@@ -163,7 +164,7 @@ async function takenBy(session: Session, { taken = [] }: Landed): Promise<DiffEn
 async function unstage({ git }: Session, { worktree, from, to = '' }: BranchMove, taken: readonly string[]) {
   if (worktree === undefined || taken.length === 0) return;
   const files = (await diffTrees(git, from, to)).filter(({ path }) => taken.includes(path));
-  await editIndex(inDirectory(git, worktree), editsOf(files), to.length);
+  await editIndex(inDirectory(git, worktree), editsOf(files, 'after'), to.length);
 }
 
 /** Whether a path is below a file that goes, and is not the user's: the index cannot have both. */

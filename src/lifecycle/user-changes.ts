@@ -16,15 +16,8 @@ import { takenRef } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type FoundHead, headWithoutGit } from '../git/files/head-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
-import { diffIndex, entryOf } from '../git/objects/raw-diff.ts';
-import {
-  addAll,
-  copyIndex,
-  editIndex,
-  type IndexEdit,
-  plainCommit,
-  writeTree,
-} from '../git/objects/scratch-index.ts';
+import { diffIndex, editsOf } from '../git/objects/raw-diff.ts';
+import { addAll, copyIndex, editIndex, plainCommit, writeTree } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
 import { gitBytes, inDirectory, resolveObject, updateRefs } from '../git/run/git.ts';
@@ -112,7 +105,7 @@ export async function takeAlong(session: Session, { worktree, paths }: UserChang
   for (const path of gone) rmSync(Buffer.from(to + path, 'latin1'), { force: true });
   const left = paths.filter((path) => !gone.has(path) && !copyFile(from + path, to + path, sandbox));
   // The repository has the blobs already.
-  const edits = staged.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
+  const edits = editsOf(staged, 'after');
   await editIndex(inDirectory(repository.git, sandbox), edits, from_commit.length);
   await keepTaken(session);
   return left;

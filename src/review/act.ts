@@ -5,8 +5,8 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome, plural } from '../errors.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
-import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { type IndexEdit, readIndex } from '../git/objects/scratch-index.ts';
+import { type DiffEntry, diffTrees, editsOf, entryOf } from '../git/objects/raw-diff.ts';
+import { readIndex } from '../git/objects/scratch-index.ts';
 import { gitBytes, gitText } from '../git/run/git.ts';
 import { acceptSession } from '../landing/accept.ts';
 import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
@@ -188,9 +188,8 @@ export async function takeRejectedBack(
   const common = { by: 'restore', filesOnly: true, label } as const;
   // The agent would commit what is staged.
   const staged = await readIndex(session.sandboxGit);
-  const index = found.changes
-    .filter(({ path, before }) => staged.get(path) === entryOf(before))
-    .map(({ path, after }): IndexEdit => [path, entryOf(after)]);
+  const unstaged = found.changes.filter(({ path, before }) => staged.get(path) === entryOf(before));
+  const index = editsOf(unstaged, 'after');
   const restored = await restoreSession(session, { ...common, scope: paths, index, now, choose });
   await change(session, now, async ({ state }) => ({ state, result: undefined }));
   return restored;
@@ -219,8 +218,7 @@ async function spanOf(session: Session, review: Review, tip: Snapshot, ways: rea
 async function onDisk({ git, bench }: Review, { path }: DiffEntry, version: DiffEntry['before']) {
   if (version === undefined || version.mode === LINK) return version;
   if (version.mode === SUBMODULE) return undefined; // no file of a snapshot
-  const name = Buffer.from(path, 'latin1').toString();
-  const input = await gitBytes(git, ['cat-file', '--filters', `--path=${name}`, version.oid]);
+  const input = await gitBytes(git, ['cat-file', '--filters', `--path=${displayPath(path)}`, version.oid]);
   return { ...version, oid: await gitText(bench.git, ['hash-object', '-w', '--stdin'], { input }) };
 }
 

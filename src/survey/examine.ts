@@ -12,10 +12,9 @@ import type { Git } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findApplied } from './applied.ts';
 import type { Comparison } from './commit-graph.ts';
-import { countDiffs, type DiffStat } from './diff-stats.ts';
 import { type KnownMerges, openKnownMerges } from './known-merges.ts';
 import { type Merge, Merger } from './merger.ts';
-import { isStillThere } from './patches.ts';
+import { countDiffs, type DiffStat, isStillThere } from './patches.ts';
 import { type CommitName, convertedBlobs, ScratchHistory } from './scratch-history.ts';
 
 interface Sandbox {

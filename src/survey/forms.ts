@@ -111,7 +111,9 @@ const LOG = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at 
 
 /** Of the commits that are still there. */
 export function listRows(git: Git, words: readonly string[], revisions: readonly string[]): Row[] {
-  return revisions.length === 0 ? [] : rowsOf(ask(git, [...LOG, ...words], revisions));
+  if (revisions.length === 0) return [];
+  const input = [...revisions, ''].join('\n');
+  return rowsOf(askGitSync(git, [...LOG, ...words, '--ignore-missing', '--stdin'], { input }));
 }
 
 function rowsOf(output: Buffer | undefined): Row[] {
@@ -121,8 +123,4 @@ function rowsOf(output: Buffer | undefined): Row[] {
       /^(\d+) (\w+) (.*)\0(.*)\0(.*)$/.exec(line) ?? [];
     return { time: Number(time), commit, author, subject, parents: parents.split(' ').filter(Boolean) };
   });
-}
-
-function ask(git: Git, words: readonly string[], revisions: Iterable<string>): Buffer | undefined {
-  return askGitSync(git, [...words, '--ignore-missing', '--stdin'], { input: [...revisions, ''].join('\n') });
 }

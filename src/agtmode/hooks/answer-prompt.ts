@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, readFileSync, rmdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { namelessFile } from '../../disk/nameless-file.ts';
 import { realPath } from '../../disk/real-path.ts';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
 import { readSessionFile } from '../../filter/session-file.ts';
@@ -23,7 +24,7 @@ import { sessionRestore } from '../commands/session/restore.ts';
 import { sessionRedo, sessionUndo } from '../commands/session/undo.ts';
 import type { Context } from '../context.ts';
 import { sessionAndWords } from '../session-here.ts';
-import { goOnWhenEnded, type HookCall, namelessFile, openTolerantly, placeOf } from './call.ts';
+import { goOnWhenEnded, type HookCall, openTolerantly, placeOf } from './call.ts';
 import { PROMPT_HELP, PROMPTS, type PromptCommand, restoreTo } from './prompts.ts';
 
 /** How far an answer has come, for an agt that an agent ends. */

@@ -1,8 +1,8 @@
 /** A call of `agt hook`: its environment, the place that it is about, and work that the agent does not wait for. */
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { namelessFile } from '../../disk/nameless-file.ts';
 import { attempt } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { hasStore } from '../../folders/store.ts';
@@ -139,14 +139,4 @@ export function goOnWhenEnded<T>(
 
 export function logEvent({ tool, env }: HookCall, event: HookEvent, error: unknown, isPending = false): void {
   logFailure(env, { ...about(event), tool, ...(isPending && { pending: true }) }, error);
-}
-
-/** For another process of agt, which may outlive this one. The file goes with the last of them. */
-export function namelessFile(content = ''): { readonly reading: number; readonly writing: number } {
-  const directory = mkdtempSync(join(tmpdir(), 'agt-'));
-  const path = join(directory, 'file');
-  writeFileSync(path, content, { mode: 0o600 });
-  const file = { reading: openSync(path, 'r'), writing: openSync(path, 'a') };
-  rmSync(directory, { recursive: true });
-  return file;
 }

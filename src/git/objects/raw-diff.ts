@@ -23,6 +23,11 @@ export function entryOf(version: DiffEntry['before']): string | undefined {
   return version && `${version.mode} ${version.oid}`;
 }
 
+/** For an index: the files as they are before these changes, or after them. */
+export function editsOf(changes: readonly DiffEntry[], end: 'before' | 'after') {
+  return changes.map((change) => [change.path, entryOf(change[end])] as const);
+}
+
 interface DiffTreesOptions {
   /** Pathspecs; all files without any. */
   readonly paths?: readonly string[];

@@ -215,8 +215,8 @@ export async function gitAnswer(
 }
 
 /** The lines that git prints. */
-export async function gitLines(git: Git, args: readonly string[]): Promise<string[]> {
-  return (await gitText(git, args)).split('\n').filter((line) => line !== '');
+export async function gitLines(git: Git, args: readonly string[], options?: RunOptions): Promise<string[]> {
+  return (await gitText(git, args, options)).split('\n').filter((line) => line !== '');
 }
 
 export async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
