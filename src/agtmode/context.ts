@@ -81,8 +81,8 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     git: async () => (await probe()).git,
     gitVersion: async () => (await probe()).version,
     repositoryIfAny,
-    /** @throws AgtError outside a repository. */
-    repository: async () => (await repositoryIfAny()) ?? notInRepository(),
+    /** @throws AgtError outside a repository, with these hints as well. */
+    repository: async (...more: string[]) => (await repositoryIfAny()) ?? notInRepository(more),
     /** How agt reaches folders that are in no session (folders). */
     folderAccess: () => ({ git: openGit(gitPath(), cwd, env), env, readSettings: settingsWith }),
     /** All settings with their origins; in a repository, with its own. */
@@ -103,10 +103,11 @@ function wantsColour(git: string, cwd: string, env: NodeJS.ProcessEnv): boolean 
   return queryGitSync(git, words, env).stdout.trim() === 'true';
 }
 
-function notInRepository(): never {
+function notInRepository(more: readonly string[]): never {
   const hints = [
     'change to one, or make one: git init, or agt clone <url>',
     'without one, agt snapshot records a folder, and agt undo and agt restore go back',
+    ...more,
   ];
   throw new AgtError('not in a git repository or an agt clone', { hints });
 }

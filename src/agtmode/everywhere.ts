@@ -9,6 +9,7 @@ import { isAttached, listRecords, type SessionRecord } from '../session/record.t
 import { type Answer, partOf, type Report, reportEach } from './command-line/report.ts';
 import { type Context, openContext } from './context.ts';
 import { paint, showPath } from './output/format.ts';
+import { requireRepositoriesHere } from './session-here.ts';
 
 /** `tolerant`: see `openContext`. `forgets`: those that are gone are not named again. */
 export async function everywhere(
@@ -52,13 +53,10 @@ export function named(repository: string, error: unknown): unknown {
 }
 
 /** A line for each repository that is not where agt knew it. */
-export function goneNotes(gone: readonly { readonly commonDir: string }[]): string {
+function goneNotes(gone: readonly { readonly commonDir: string }[]): string {
   const next = 'if you moved it, call agt there once; else forget it: agt doctor --everywhere --fix';
   return gone.map((one) => `note: ${showPath(placeOf(one))} is gone; ${next}\n`).join('');
 }
-
-/** Without --everywhere. */
-export const NONE = { present: [], gone: [] };
 
 export interface Source {
   readonly repository: Repository;
@@ -73,8 +71,13 @@ export function nameOf(session: string, folder: SessionRecord | undefined): stri
   return folder === undefined ? session : `${shownId(folder)} (folder)`;
 }
 
-/** One that cannot be read hides no other. */
-export function sourcesEverywhere(context: Context, present: readonly string[]) {
+/** Where to look for sessions: here, or everywhere; then one that cannot be read hides no other. `hints`: if none is here. */
+export async function findSources(context: Context, everywhere: boolean, ...hints: string[]) {
+  if (!everywhere) {
+    const found = await requireRepositoriesHere(context, ...hints);
+    return { sources: found.map(sourceOf), errors: [], warnings: '' };
+  }
+  const { present, gone } = knownRepositories(context.env);
   const access = context.folderAccess();
   const errors: unknown[] = [];
   const open = (place: string, repository: () => Repository | undefined): Source[] => {
@@ -90,10 +93,10 @@ export function sourcesEverywhere(context: Context, present: readonly string[]) 
   const ofFolders = listStores(access).flatMap((store) =>
     open(store, () => openListedStore(access, store)?.repository),
   );
-  return { sources: [...ofRepositories, ...ofFolders], errors };
+  return { sources: [...ofRepositories, ...ofFolders], errors, warnings: goneNotes(gone) };
 }
 
-export function sourceOf(repository: Repository): Source {
+function sourceOf(repository: Repository): Source {
   const record = listRecords(repository).records.find(isAttached);
   return { repository, place: record?.checkout ?? placeOf(repository), record };
 }

@@ -1,8 +1,9 @@
 /** Arguments and output that the commands share that run a program in a session. */
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import { isIsolated, readProfile } from '../config/profiles.ts';
 import { globalConfigPath } from '../config/settings.ts';
+import { isDirectory } from '../disk/read-file.ts';
 import { AgtError, attempt, formatError, systemFailure, usageError } from '../errors.ts';
 import { isolateAgent } from '../integrations/isolate.ts';
 import { findIntegration } from '../integrations/tools.ts';
@@ -104,7 +105,7 @@ function directoryFor({ cwd }: Context, record: SessionRecord, namespace?: Names
 function directoryIn({ path }: Namespace, cwd: string, sandbox: string): string {
   const from = [path, sandbox].find((top) => `${cwd}/`.startsWith(`${top}/`));
   const inside = from === undefined ? '' : cwd.slice(from.length);
-  return statSync(sandbox + inside, { throwIfNoEntry: false })?.isDirectory() === true ? path + inside : path;
+  return isDirectory(sandbox + inside) ? path + inside : path;
 }
 
 /** Where the command runs; in a namespace, it is started by a program that becomes the command. */

@@ -1,6 +1,6 @@
 /** Finds the session of a command: one of the repository here, or the attached folder that the current directory is in. */
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isDirectory } from '../disk/read-file.ts';
 import { realPath } from '../disk/real-path.ts';
 import { AgtError, isAgtError, usageError } from '../errors.ts';
 import { whyRefused } from '../folders/refuse.ts';
@@ -15,9 +15,9 @@ import {
   refuseMoved,
   sessionContaining,
 } from '../session/find-session.ts';
-import { idProblem, type SessionId } from '../session/id.ts';
+import { idProblem } from '../session/id.ts';
 import { wayBack } from '../session/operation.ts';
-import { readRecord } from '../session/record.ts';
+import { recordNamed } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { type Context, openContext } from './context.ts';
@@ -27,8 +27,7 @@ import { showPath } from './output/format.ts';
 export async function sessionHere(context: Context, given?: string, instead?: string): Promise<Session> {
   const user = await context.repositoryIfAny();
   if (given === undefined) return (await sessionIfAny(context)) ?? notInSession(context, user, instead);
-  const isKnown =
-    user !== undefined && idProblem(given) === undefined && readRecord(user, given as SessionId);
+  const isKnown = user !== undefined && recordNamed(user, given) !== undefined;
   const attached = isKnown ? undefined : await attachedHere(context);
   if (attached !== undefined && [attached.record.session_id, shownId(attached.record)].includes(given))
     return attached;
@@ -53,7 +52,7 @@ export async function sessionAndWords(
   if (first === undefined) return { session: await sessionHere(context, given), words };
   const user = await context.repositoryIfAny();
   const canBeId = idProblem(first) === undefined;
-  const isKnown = user !== undefined && canBeId && readRecord(user, first as SessionId) !== undefined;
+  const isKnown = user !== undefined && recordNamed(user, first) !== undefined;
   if (given !== undefined && given !== first) {
     if (isKnown) throw usageError(`two sessions are given: "${first}" and "${given}"`, 'give one');
     return { session: await sessionHere(context, given), words: atMost(most, words) };
@@ -95,8 +94,8 @@ export async function withoutSnapshots(context: Context, before = '', sessions: 
 
 /** For a command that looks at the files here. `words`: how it is called in the sandbox. @throws AgtError */
 export async function refuseSession(context: Context, word: string, words: readonly string[]): Promise<void> {
-  const repository = idProblem(word) === undefined ? await context.repositoryIfAny() : undefined;
-  const record = repository && readRecord(repository, word as SessionId);
+  const repository = await context.repositoryIfAny();
+  const record = repository && recordNamed(repository, word);
   if (record === undefined) return;
   const there = ['agt', '-C', record.sandbox, ...words].map(shellQuote).join(' ');
   throw usageError(
@@ -124,10 +123,6 @@ async function folderNamed({ cwd, env }: Context, given: string): Promise<Sessio
     `there is no session "${given}" here; it is a directory of ${showPath(folder)}, which has snapshots`,
     `to bring it back alone: ${commandToRestore(there.record, 'SNAPSHOT')} -- ${shellQuote(realPath(path))}`,
   );
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The command that takes a snapshot here. Where agt takes none, the next step, with or without the reason. */
@@ -179,6 +174,12 @@ export async function repositoriesHere(context: Context): Promise<Repository[]> 
   const attached =
     user === undefined ? await attachedHere(context) : (await attachedIfUsable(context)).attached;
   return [user, attached?.repository].filter((repository) => repository !== undefined);
+}
+
+/** @throws AgtError if there is neither, with these hints. */
+export async function requireRepositoriesHere(context: Context, ...hints: string[]) {
+  const found = await repositoriesHere(context);
+  return found.length > 0 ? found : [await context.repository(...hints)];
 }
 
 /** For commands that have something else to say as well. */

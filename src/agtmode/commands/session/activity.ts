@@ -1,11 +1,10 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
 
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { isAgtError, plural } from '../../../errors.ts';
+import { plural } from '../../../errors.ts';
 import { shownPath } from '../../../folders/store.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
-import { knownRepositories } from '../../../repository/known-repositories.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { recordNamed } from '../../../session/record.ts';
 import {
@@ -18,20 +17,11 @@ import {
 import { landedFiles } from '../../../timetravel/turn-files.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import {
-  goneNotes,
-  NONE,
-  named,
-  nameOf,
-  type Source,
-  sourceOf,
-  sourcesEverywhere,
-} from '../../everywhere.ts';
+import { findSources, named, nameOf, type Source } from '../../everywhere.ts';
 import { orNull, shortPaths, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import { type Column, landingPlace } from '../../output/session-table.ts';
-import { repositoriesHere } from '../../session-here.ts';
 
 export const sessionActivity = defineCommand({
   usage: 'session activity [ids..]',
@@ -63,10 +53,8 @@ export const sessionActivity = defineCommand({
   ],
   run: async (args, context) => {
     const limit = parseNumber(args.number, 'rows');
-    const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
-    const { sources, errors: closed } = args.everywhere
-      ? sourcesEverywhere(context, present)
-      : { sources: await sourcesHere(context), errors: [] };
+    const hint = 'in all repositories: agt activity --everywhere';
+    const { sources, errors: closed, warnings } = await findSources(context, args.everywhere, hint);
     // git reads a time only in a repository, and everywhere may begin in none.
     const git = sources[0]?.repository.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
@@ -92,23 +80,11 @@ export const sessionActivity = defineCommand({
     }
     return {
       json: entries.map(({ place: _, name: __, key: ___, ...entry }) => entry),
-      warnings: goneNotes(gone),
+      warnings,
       errors: [...closed, ...errors],
     };
   },
 });
-
-async function sourcesHere(context: Context): Promise<Source[]> {
-  const found = await repositoriesHere(context);
-  if (found.length === 0) {
-    // It says why there is none.
-    await context.repository().catch((error: unknown) => {
-      if (isAgtError(error)) error.hints.push('in all repositories: agt activity --everywhere');
-      throw error;
-    });
-  }
-  return found.map(sourceOf);
-}
 
 /** One that cannot be read hides no other. */
 async function readAll(sources: readonly Source[], request: ActivityRequest) {

@@ -5,7 +5,7 @@ import { realPath } from '../../../disk/real-path.ts';
 import { EXIT, exitCodeFor, plural, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
-import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
+import { placeOf } from '../../../repository/known-repositories.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import type { Session } from '../../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../../snapshot/folders.ts';
@@ -15,11 +15,11 @@ import { search, stepsOf } from '../../../timetravel/search/search.ts';
 import { parsePathspec, pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { goneNotes, NONE, named, nameOf, type Source, sourcesEverywhere } from '../../everywhere.ts';
+import { findSources, named, nameOf, type Source } from '../../everywhere.ts';
 import { orNull, paint, restoreNote, shortPaths, showPath } from '../../output/format.ts';
 import { parseNumber, parseSince } from '../../output/history.ts';
 import { withPager } from '../../output/pager.ts';
-import { repositoriesHere, sessionHere, sessionIfAny } from '../../session-here.ts';
+import { sessionHere, sessionIfAny } from '../../session-here.ts';
 
 export const sessionSearch = defineCommand({
   usage: 'search [text]',
@@ -60,13 +60,12 @@ export const sessionSearch = defineCommand({
       throw usageError('--everywhere searches all sessions', 'leave out --session, or --everywhere');
     const here =
       args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
-    const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
-    const { sources: known, errors } = args.everywhere
-      ? sourcesEverywhere(context, present)
-      : { sources: [], errors: [] };
-    const repositories = args.everywhere
-      ? known.map(({ repository }) => repository)
-      : await chooseRepositories(context, args.session === undefined ? undefined : here);
+    const { everywhere } = args;
+    const { sources, errors, warnings } =
+      here !== undefined && args.session !== undefined
+        ? { sources: [here], errors: [], warnings: '' }
+        : await findSources(context, everywhere);
+    const repositories = sources.map(({ repository }) => repository);
     const git = repositories[0]?.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
     const given = [...(args.path ?? []), ...paths];
@@ -83,7 +82,7 @@ export const sessionSearch = defineCommand({
     const entries: Entry[] = [];
     const show = (steps: readonly Step[], found: AsyncIterable<Occurrence> | readonly Occurrence[]) =>
       withPager(context, async (write) => {
-        const describe = lineWriter(context, steps, known, args.prompt);
+        const describe = lineWriter(context, steps, everywhere ? sources : [], args.prompt);
         for await (const occurrence of found) {
           if (entries.length >= limit) return;
           entries.push(entryOf(occurrence));
@@ -96,7 +95,7 @@ export const sessionSearch = defineCommand({
       looked += steps.length;
       return { repository, steps };
     };
-    if (args.everywhere) {
+    if (everywhere) {
       const all: Occurrence[] = [];
       for (const repository of repositories)
         await open(repository)
@@ -113,10 +112,10 @@ export const sessionSearch = defineCommand({
       const steps = sources.flatMap((source) => source.steps);
       await search(sources, request, (found) => show(steps, found));
     }
-    const only = args.prompt ? '; agt keeps only the first words of a prompt' : '';
-    const nothing = `note: nothing found in ${plural(looked, 'snapshot')}${only}\n`;
+    const firstWords = args.prompt ? '; agt keeps only the first words of a prompt' : '';
+    const nothing = `note: nothing found in ${plural(looked, 'snapshot')}${firstWords}\n`;
     const notes = entries.length === 0 && limit > 0 ? nothing : '';
-    return { json: entries, failed: entries.length === 0, notes, warnings: goneNotes(gone), errors };
+    return { json: entries, failed: entries.length === 0, notes, warnings, errors };
   },
 });
 
@@ -128,13 +127,6 @@ function patternOf(text: string | undefined, regex: string | undefined, ignoresC
       'give one: agt search TEXT, or agt search -G REGEX',
     );
   return { text: given, isRegex: text === undefined, ignoresCase };
-}
-
-async function chooseRepositories(context: Context, chosen: Session | undefined): Promise<Repository[]> {
-  if (chosen !== undefined) return [chosen.repository];
-  const found = await repositoriesHere(context);
-  if (found.length === 0) await context.repository(); // says why there is none
-  return found;
 }
 
 /** In a session or in a folder with snapshots the paths are those of that; elsewhere they are as in the worktree. */
