@@ -12,7 +12,7 @@ import { isEnded } from '../session/state.ts';
 import { similar } from '../similar.ts';
 import { isRemote } from '../travel/remote.ts';
 import { commandName, isHelp, type OptionTable } from './command-line/command.ts';
-import { takeGitOptions } from './command-line/git-options.ts';
+import { takeGitOptions } from './command-line/parse-without-yargs.ts';
 import { COMMANDS } from './commands/index.ts';
 import type { Context } from './context.ts';
 import { optionLines } from './output/help.ts';

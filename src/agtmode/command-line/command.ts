@@ -52,7 +52,7 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly description?: string;
   readonly positionals?: P;
   readonly options?: O;
-  /** Options of git that it takes besides (git-options.ts). */
+  /** Options of git that it takes besides (parse-without-yargs.ts). */
   readonly gitOptions?: ReadonlySet<string>;
   /** The next step for a person who gives more arguments than it takes; WORD is the first of those. */
   readonly excess?: string;

@@ -15,7 +15,7 @@ import { SESSION_STATES } from '../../session/state.ts';
 import { readAuthors } from '../../timetravel/turns.ts';
 import { besideGit, optionsBesideGit } from '../beside-git.ts';
 import type { Context } from '../context.ts';
-import { attachedHere } from '../session-here.ts';
+import { sessionIfAny } from '../session-here.ts';
 import { type Command, commandName, findCommand } from './command.ts';
 
 interface Words {
@@ -136,10 +136,8 @@ async function valuesOf(name: string, command: Command, rest: readonly string[],
   const isTurn = name === 'turn' || (name === 'count' && rest.includes('--turn'));
   if (!SNAPSHOTS.includes(name) && name !== 'agent' && !isTurn) return [];
   const named = [...positionalsIn(command, rest), rest[rest.indexOf('--session') + 1]];
-  const isHere = ({ sandbox }: SessionRecord) =>
-    `${context.cwd}/`.startsWith(sandbox.replace(/sandbox$/, ''));
-  const record = records.find(({ session_id: id }) => named.includes(id)) ?? records.find(isHere);
-  const session = repository && record ? new Session(repository, record) : await attachedHere(context);
+  const record = records.find(({ session_id: id }) => named.includes(id));
+  const session = repository && record ? new Session(repository, record) : await sessionIfAny(context);
   if (session === undefined) return [];
   if (isTurn) return (await readAuthors(session)).turns.slice(-NUMBERED).map(({ number }) => String(number));
   const history = await session.history();
@@ -165,6 +163,5 @@ function branches(repository: Repository): string[] {
 }
 
 function linesOf({ git }: Repository, args: readonly string[]): string[] {
-  const output = askGitSync(git, args)?.toString() ?? '';
-  return output.split('\n').filter((line) => line !== '');
+  return askGitSync(git, args)?.toString().split('\n').filter(Boolean) ?? [];
 }

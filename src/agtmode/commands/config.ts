@@ -6,7 +6,7 @@ import { globalConfigPath, readConfigFile, showValue, toSettings } from '../../c
 import { parseWords } from '../../config/values.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { joinedValues } from '../../git/files/config-file.ts';
-import { type Git, gitText, runGit } from '../../git/run/git.ts';
+import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { listRecords } from '../../session/record.ts';
 import { didYouMean } from '../../similar.ts';
@@ -109,7 +109,10 @@ async function requireValid(verb: string, key: string, value: string, global: bo
       `set it for all: agt config ${verb} --global ${name} ${shellQuote(value)}`,
     );
   }
-  if (name === 'agt.push' && !global && value !== '') await requireRemote(await context.git(), value);
+  if (name === 'agt.push' && !global && value !== '' && !(await isRemote(await context.git(), value)))
+    throw new AgtError(`there is no remote "${value}" here`, {
+      hints: ['see: git remote -v', `or add it: git remote add ${value} URL`],
+    });
   if (name === 'agt.recipients') await checkRecipients(parseWords(value));
   return setting;
 }
@@ -118,13 +121,6 @@ async function requireValid(verb: string, key: string, value: string, global: bo
 async function write(context: Context, file: string, way: '--add' | '--replace-all', ...words: string[]) {
   mkdirSync(dirname(file), { recursive: true });
   await gitText(await context.git(), ['config', '--file', file, way, ...words]);
-}
-
-async function requireRemote(git: Git, remote: string): Promise<void> {
-  if (await isRemote(git, remote)) return;
-  throw new AgtError(`there is no remote "${remote}" here`, {
-    hints: ['see: git remote -v', `or add it: git remote add ${remote} URL`],
-  });
 }
 
 /** git-config's exit code for a name that the file does not have. */

@@ -222,9 +222,9 @@ function folderJson({ store, folder, plan, freed, error }: FolderOutcome) {
 
 function describeFolder({ store, folder = store, plan, freed }: FolderOutcome, isDryRun: boolean) {
   const name = showPath(folder);
-  if (plan?.refused !== undefined) return `${name}: skipped: ${plan.refused}\n`;
-  if (plan === undefined && freed === 0) return '';
-  const snapshots = `${plan?.going ?? 0} of ${plural(plan?.chain.snapshots.length ?? 0, 'snapshot')}`;
-  if (plan === undefined) return `${name}: ${verb(isDryRun, 'freed', 'free')} ${showSize(freed)}\n`;
+  if (plan === undefined)
+    return freed === 0 ? '' : `${name}: ${verb(isDryRun, 'freed', 'free')} ${showSize(freed)}\n`;
+  if (plan.refused !== undefined) return `${name}: skipped: ${plan.refused}\n`;
+  const snapshots = `${plan.going} of ${plural(plan.chain.snapshots.length, 'snapshot')}`;
   return `${name}: ${verb(isDryRun, 'deleted', 'delete')} ${snapshots} (${showSize(freed)})\n`;
 }

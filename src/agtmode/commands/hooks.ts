@@ -215,18 +215,15 @@ export const hooksStatus = defineCommand({
       `${state.replaceAll('-', ' ')}${integration.isByDocumentation && state !== 'agent-not-found' ? ', untested: made from its documentation' : ''}`,
       last === null ? '-' : `${age(new Date(last.at), now)}${last.event === '' ? '' : ` (${last.event})`}`,
     ]);
+    const isInProject = lines.some(({ state }) => state === 'in-project');
+    const ofProject = isInProject ? 'Hooks of this project alone: agt hooks status --project\n' : '';
     return {
       json: lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line })),
-      text: `${table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows])}${adviceOfProject(lines)}${adviceOfOverlay(context, lines)}`,
+      text: `${table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows])}${ofProject}${adviceOfOverlay(context, lines)}`,
       notes: lines.map((line) => warningsOf(line, now)).join(''),
     };
   },
 });
-
-function adviceOfProject(lines: readonly HookStatus[]): string {
-  const isInProject = lines.some(({ state }) => state === 'in-project');
-  return isInProject ? 'Hooks of this project alone: agt hooks status --project\n' : '';
-}
 
 /** Hooks see what an agent does in a checkout; there is a way to keep it out. */
 function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string {

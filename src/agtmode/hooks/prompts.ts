@@ -64,7 +64,7 @@ export function parsePrompt(prompt: string): PromptCommand | undefined {
   if (line !== undefined) return { words, line };
   // With other words after it, it is a sentence about agt.
   if (argument !== undefined)
-    return (WORDS.includes(word) && OPTIONS.test(argument)) || isMoveTo(words)
+    return (WORDS.includes(word) && OPTIONS.test(argument)) || MOVE_TO.test(words)
       ? { words: `${word} ${argument}`, mistakenFor: [] }
       : undefined;
   const meant = similar(word, WORDS);
@@ -75,9 +75,7 @@ export function parsePrompt(prompt: string): PromptCommand | undefined {
 const OPTIONS = /^(\d+|(\S+\s+)?-\S+)(\s+(\d+|-\S*))*$/;
 
 /** `undo foo`, `undo turn 2`: nobody says that of agt. */
-function isMoveTo(words: string): boolean {
-  return /^(undo|redo) (\S+|turns? \d+)$/.test(words);
-}
+const MOVE_TO = /^(undo|redo) (\S+|turns? \d+)$/;
 
 /** `undo`, `undo 2`, `undo step 2`, `redo 3 turns`. */
 function lineOfMove(words: string): string[] | undefined {

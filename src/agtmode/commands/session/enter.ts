@@ -4,8 +4,14 @@ import { constants } from 'node:os';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import type { EnvironmentChanges } from '../../../running/environment.ts';
+import { connectAgain } from '../../../session/relocate.ts';
 import { requireSandbox } from '../../../session/sandbox.ts';
-import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
+import {
+  defineCommand,
+  defineSessionCommand,
+  option,
+  sessionInRepository,
+} from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { changesFor, requireRunnable } from '../../running.ts';
 import { bundleNamed, openFile } from './bundle.ts';
@@ -18,27 +24,6 @@ export const sessionPath = defineSessionCommand({
     requireSandbox(session);
     const { checkout, sandbox } = session.record;
     return { text: `${checkout ?? sandbox}\n` };
-  },
-});
-
-const openInEditor = defineSessionCommand({
-  name: 'session open',
-  summary: 'open the sandbox in your editor',
-  description:
-    'Start your editor with the path of the sandbox: the setting agt.editor, else $VISUAL, else $EDITOR. The setting is ' +
-    'a command line, such as "code --new-window". The exit code is that of the editor.',
-  runsLong: true,
-  examples: [
-    ['agt session open fix-login', 'open the sandbox of a session'],
-    ['agt config set --global agt.editor "code --new-window"', 'choose the editor'],
-  ],
-  run: async (_, context, session) => {
-    requireSandbox(session);
-    const setting = await context.setting('agt.editor');
-    const editor = setting || context.env['VISUAL'] || context.env['EDITOR'];
-    const hints = ['set one: agt config set --global agt.editor "code --new-window", or VISUAL, or EDITOR'];
-    if (!editor) throw new AgtError('no editor is set', { hints });
-    return runEditor(editor, session.record.sandbox, context);
   },
 });
 
@@ -57,21 +42,24 @@ function runEditor(editor: string, sandbox: string, { env }: Context): Promise<n
 }
 
 export const sessionOpen = defineCommand({
-  ...openInEditor,
+  usage: 'session open [id]',
   summary: 'open the sandbox in your editor, or a session that is in a file',
   description:
-    `${openInEditor.description} A file of agt session bundle becomes a session here, which then goes on as any other. ` +
-    'A file whose name is also that of a session is ./NAME.',
+    'Start your editor with the path of the sandbox: the setting agt.editor, else $VISUAL, else $EDITOR. The setting is ' +
+    'a command line, such as "code --new-window". The exit code is that of the editor. A file of agt session bundle ' +
+    'becomes a session here, which then goes on as any other. A file whose name is also that of a session is ./NAME.',
   positionals: {
     id: option.value('session id (default: the session of the current directory), or a file'),
   },
   options: {
-    ...openInEditor.options,
+    ...option.shared('session'),
     as: option.value('give the session of a file this id'),
     ...option.shared('dry-run', 'quiet', 'json'),
   },
+  runsLong: true,
   examples: [
-    ...openInEditor.examples,
+    ['agt session open fix-login', 'open the sandbox of a session'],
+    ['agt config set --global agt.editor "code --new-window"', 'choose the editor'],
     ['agt session open fix-login.agt', 'go on with the session of a colleague'],
   ],
   run: async (args, context) => {
@@ -79,7 +67,13 @@ export const sessionOpen = defineCommand({
     if (file !== undefined) return openFile(context, file, args);
     if (args.as !== undefined)
       throw usageError(`"${args.id ?? ''}" is no file`, 'for example: agt session open x.agt --as x');
-    return openInEditor.run(args as never, context);
+    const session = await connectAgain(await sessionInRepository(context, args));
+    requireSandbox(session);
+    const setting = await context.setting('agt.editor');
+    const editor = setting || context.env['VISUAL'] || context.env['EDITOR'];
+    const hints = ['set one: agt config set --global agt.editor "code --new-window", or VISUAL, or EDITOR'];
+    if (!editor) throw new AgtError('no editor is set', { hints });
+    return runEditor(editor, session.record.sandbox, context);
   },
 });
 
