@@ -58,13 +58,7 @@ function goneNotes(gone: readonly { readonly commonDir: string }[]): string {
   return gone.map((one) => `note: ${showPath(placeOf(one))} is gone; ${next}\n`).join('');
 }
 
-export interface Source {
-  readonly repository: Repository;
-  /** The path that a person knows. */
-  readonly place: string;
-  /** The record of a folder without a session. */
-  readonly record: SessionRecord | undefined;
-}
+export type Source = ReturnType<typeof sourceOf>;
 
 /** In a column beside sessions. `folder`: the record of one without a session. */
 export function nameOf(session: string, folder: SessionRecord | undefined): string {
@@ -75,7 +69,7 @@ export function nameOf(session: string, folder: SessionRecord | undefined): stri
 export async function findSources(context: Context, everywhere: boolean, ...hints: string[]) {
   if (!everywhere) {
     const found = await requireRepositoriesHere(context, ...hints);
-    return { sources: found.map(sourceOf), errors: [], warnings: '' };
+    return { sources: found.map(sourceOf), errors: [] as unknown[], warnings: '' };
   }
   const { present, gone } = knownRepositories(context.env);
   const access = context.folderAccess();
@@ -96,7 +90,8 @@ export async function findSources(context: Context, everywhere: boolean, ...hint
   return { sources: [...ofRepositories, ...ofFolders], errors, warnings: goneNotes(gone) };
 }
 
-function sourceOf(repository: Repository): Source {
+/** `place`: the path that a person knows. `record`: that of a folder without a session. */
+function sourceOf(repository: Repository) {
   const record = listRecords(repository).records.find(isAttached);
   return { repository, place: record?.checkout ?? placeOf(repository), record };
 }

@@ -34,7 +34,10 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
   session.write(record);
   failurePoint('landing: recorded');
   const lost = await keepOrigins(session.with(record), landing).catch((error: Error) => error.message);
-  const warnings = [...landing.warnings, ...(await afterMerge(session.git, worktree))];
+  const warnings = [...landing.warnings];
+  const git = worktree === undefined ? undefined : inDirectory(session.git, worktree);
+  if (git !== undefined && (await runHook(git, 'post-merge', ['0'])) !== 0)
+    warnings.push('the post-merge hook failed; the work is accepted all the same');
   if (lost !== undefined) warnings.push(`agt blame will not know where these lines come from: ${lost}`);
   const { intent, ...active } = record;
   const ending = session.with(active);
@@ -82,12 +85,6 @@ export async function keepSources({ git, id }: Session, landed: Landed | undefin
   if (newest === undefined) return void (await runGit(git, ['update-ref', '-d', landedRef(id)]));
   const kept = others.length === 0 ? newest : await plainCommit(git, `${newest}^{tree}`, sources);
   await gitText(git, [...FSYNC_ARGS, 'update-ref', landedRef(id), kept]);
-}
-
-async function afterMerge(git: Git, worktree: string | undefined): Promise<string[]> {
-  if (worktree === undefined) return [];
-  const failed = (await runHook(inDirectory(git, worktree), 'post-merge', ['0'])) !== 0;
-  return failed ? ['the post-merge hook failed; the work is accepted all the same'] : [];
 }
 
 /** Returns an error that came after the end of the session. */

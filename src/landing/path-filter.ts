@@ -12,18 +12,12 @@ interface Patterns {
   readonly exclude: readonly string[];
 }
 
-interface Choice {
-  readonly tree: string;
-  /** Readable paths. */
-  readonly leftOut: readonly string[];
-}
-
-/** The tree with the chosen changes since `base` alone. */
+/** The tree with the chosen changes since `base` alone, and readable paths of the others. */
 export async function choosePaths(
   bench: Workbench,
   { base, tree, unstorable }: { base: string; tree: string; unstorable: readonly string[] },
   { include, exclude }: Patterns,
-): Promise<Choice> {
+) {
   if (include.length === 0 && exclude.length === 0) return { tree, leftOut: [] };
   const { git } = bench;
   const wanted = await matcher({ include, exclude });

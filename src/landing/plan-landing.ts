@@ -14,7 +14,7 @@ import type { Session } from '../session/session.ts';
 import { baseWithShared } from '../survey/base-of-work.ts';
 import { findStartApart, isMerged, landedSource, tipWithFamily } from '../survey/merged.ts';
 import { readSessionStatus } from '../survey/status.ts';
-import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
+import type { Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
   conflictError,
@@ -32,7 +32,7 @@ import { hasAllCommitted, mergeBase, readSandbox, type SandboxContent } from './
 import { commitsToTell, commitsTouching, landedBelow, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
-import { type OthersCommit, othersCommits, warnOfOthers } from './taken-back.ts';
+import { othersCommits, warnOfOthers } from './taken-back.ts';
 import { secretWarning, untrackedAmong, untrackedByCommits, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
@@ -81,7 +81,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const uncommitted =
     landed === undefined
       ? await untrackedByCommits(session, content, request)
-      : await landedUncommitted(git, content, { landed, branch: target.from, added, request });
+      : request.committedOnly
+        ? await landedUncommitted(git, content, landed, target.from, added)
+        : [];
   const tryWithout = async (unwanted: ReadonlySet<string>, from: string) => {
     const left = [...added.filter((change) => unwanted.has(change.path) || isUsers(change)), ...uncommitted];
     const { tree, leftOut } = await leaveOut(bench, from, left);
@@ -187,7 +189,10 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const others = await othersCommits(git, record, commits, tip);
   const ofOthers = new Set(others.map(({ commit }) => commit));
   const messages = (await commitsToTell(git, record, way)).filter((commit) => !ofOthers.has(commit));
-  const along = others.length === 0 ? [] : await landingAlong(git, way, others);
+  // Those that the branch gets with the work of the session.
+  const touching = others.length === 0 ? [] : await commitsTouching(git, way, touched);
+  const landingToo = new Set(touching.map(({ commit }) => commit));
+  const along = others.filter(({ commit, isThere }) => !isThere && landingToo.has(commit));
   const paths =
     (chosen.leftOut.length > 0 || (hasRest && told.prompts.length === 0)) && messages.length === 0
       ? changes.map(({ path }) => displayPath(path))
@@ -228,35 +233,19 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   };
 }
 
-/** Those that the branch gets with the work of the session. */
-async function landingAlong(
-  git: Git,
-  { changes, ...tips }: Parameters<typeof commitsTouching>[1] & { readonly changes: readonly DiffEntry[] },
-  others: readonly OthersCommit[],
-): Promise<OthersCommit[]> {
-  const touching = new Set((await commitsTouching(git, tips, changes)).map(({ commit }) => commit));
-  return others.filter(({ commit, isThere }) => !isThere && touching.has(commit));
-}
-
 /** With `--committed-only`, HEAD lacks what landed without a commit: it would be taken back. */
 async function landedUncommitted(
   git: Git,
   { head, uncommitted }: SandboxContent,
-  { landed, branch, added, request }: Before,
+  landed: string,
+  branch: string,
+  added: readonly DiffEntry[],
 ): Promise<DiffEntry[]> {
-  if (!request.committedOnly) return [];
   const since = await diffTrees(git, (await resolveObject(git, `${landed}^`)) ?? head, head);
   const committed = new Set(since.map(({ path }) => path));
   const onBranch = await landedPaths(git, [branch, head], landed);
   const open = new Set(uncommitted.map(({ path }) => path));
   return added.filter(({ path }) => open.has(path) && onBranch.has(path) && !committed.has(path));
-}
-
-interface Before {
-  readonly landed: string;
-  readonly branch: string;
-  readonly added: readonly DiffEntry[];
-  readonly request: AcceptRequest;
 }
 
 /** The branch gets the name of a commit alone: it may be only in the sandbox. */

@@ -9,10 +9,7 @@ import { type Exported, startsOf } from './export.ts';
 import { describePullRequest } from './message.ts';
 import { commitsBetween } from './plan-landing.ts';
 
-export interface PullRequest {
-  readonly title: string;
-  readonly body: string;
-}
+type PullRequest = Awaited<ReturnType<typeof describePullRequest>>;
 
 export async function draftPullRequest(session: Session, { commit }: Exported): Promise<PullRequest> {
   const commits = await commitsBetween(session.git, startsOf(session), commit);

@@ -146,7 +146,11 @@ export async function warnOfOthers(
     onto,
     rest.map(({ commit }) => commit),
   );
-  const warnings = rest.map((one) => othersWarning(one, onto, never));
+  const warnings = rest.map(({ commit, session, subject }) => {
+    const since = never.has(commit) ? '' : ' any more';
+    const work = `this is work of session "${session}", which "${shortBranch(onto)}" does not have${since}`;
+    return `${work}: ${shortOid(commit)} ${subject}`;
+  });
   if (dropped.length === 0) return warnings;
   const back = request.dryRun ? '' : `agt unaccept ${id} && `;
   return [
@@ -157,14 +161,3 @@ export async function warnOfOthers(
 }
 
 const LISTED_COMMITS = 3;
-
-/** `never`: commits that the branch has not had. */
-function othersWarning(
-  { commit, session, subject }: OthersCommit,
-  onto: string,
-  never: ReadonlySet<string>,
-): string {
-  const since = never.has(commit) ? '' : ' any more';
-  const work = `this is work of session "${session}", which "${shortBranch(onto)}" does not have${since}`;
-  return `${work}: ${shortOid(commit)} ${subject}`;
-}

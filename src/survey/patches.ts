@@ -76,14 +76,8 @@ export function isStillThere(
   });
 }
 
-interface FileDiff {
-  /** Only lines differ. */
-  readonly isText: boolean;
-  readonly hunks: readonly (readonly string[])[];
-}
-
-/** By the first line of each file. */
-function readDiff(git: Git, from: string, to: string): Map<string, FileDiff> | undefined {
+/** By the first line of each file. `isText`: only lines differ. */
+function readDiff(git: Git, from: string, to: string) {
   const options = ['--no-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
   const words = ['diff-tree', '-r', '-p', '--unified=0', ...options, from, to];
   const parts = askGitSync(withoutIndex(git), words)

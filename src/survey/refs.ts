@@ -52,15 +52,11 @@ export function readRefs(
   return { commits, matching };
 }
 
-interface Chain {
-  readonly session: string;
-  readonly tip: string;
-  /** Commits at which the chain ends. */
-  readonly ends: readonly string[];
-}
-
 /** By session id. Only commits by agt's author count. */
-export function countSnapshots({ git, settings }: Repository, chains: readonly Chain[]): Map<string, number> {
+export function countSnapshots(
+  { git, settings }: Repository,
+  chains: ReturnType<typeof chainOf>,
+): Map<string, number> {
   const tips = chains.flatMap(({ tip, ends }) => [tip, ...ends.map((oid) => `^${oid}`)]);
   const options = ['--no-show-signature', '--no-mailmap', '--format=%H %ae %P'];
   const input = [...new Set(tips)].map((line) => `${line}\n`).join('');
@@ -137,7 +133,7 @@ function branchesByWorktree(git: Git): Map<string, string> {
   );
 }
 
-/** The snapshots of a session, for `countSnapshots`. */
+/** The snapshots of a session, for `countSnapshots`. `ends`: commits at which they end. */
 export function chainOf({ facts, head, base }: Pick<Ahead, 'facts' | 'head' | 'base'>, refs: Refs) {
   const { session_id: session, branch, from_commit: start } = facts.record;
   const tip = refs.commits.get(branch)?.commit;

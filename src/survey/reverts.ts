@@ -4,22 +4,17 @@ import { askGitSync } from '../git/run/run-sync.ts';
 import type { CommitGraph } from './commit-graph.ts';
 import { listRows } from './forms.ts';
 
-/** A commit of a branch. */
-interface Entry {
-  readonly oid: string;
-  readonly parents: readonly string[];
-  /** The commits that it reverts, as the branch has them, and as it names them. */
-  readonly reverts: readonly string[];
-}
-
 /** A rebase keeps the author, the time and, if nobody changes it, the subject. */
 const IDENTITY = '%at %ae %an%x00%s';
 
 /** How `git log` has to print commits for `parseEntries`. */
 export const ENTRIES = ['-z', `--format=%H%x00%P%x00${IDENTITY}%x00%B`];
 
-/** `others`: commits that the reverts may name as well. */
-export function parseEntries(git: Git, output: string, others: readonly string[] = []): Entry[] {
+/**
+ * Commits of a branch. `reverts`: those that each one reverts, as the branch has them, and as it names them. `others`:
+ * commits that the reverts may name as well.
+ */
+export function parseEntries(git: Git, output: string, others: readonly string[] = []) {
   const fields = output.split('\0');
   const entries = Array.from({ length: Math.floor(fields.length / 5) }, (_, i) => {
     const [oid = '', parents = '', author, subject, message = ''] = fields.slice(5 * i, 5 * i + 5);

@@ -52,12 +52,15 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     place === 'broken link' && !outOfSight && registrationFor(session, record.sandbox) !== undefined;
   const running = record.owner === undefined ? undefined : !processIsGone(record.owner);
   const told = readAgentState(repository.agtDir, record.session_id);
-  const state = hasFailed(record, told)
-    ? {
-        ...{ state: 'failed' as const, since: record.state_at, agent: null, prompt: told?.prompt ?? null },
-        for: record.state_reason ?? null,
-      }
-    : told;
+  // Somebody has said so (agt session fail, agt run), and no hook.
+  const hasFailed = record.state === 'failed' && told?.state !== 'failed';
+  const state =
+    hasFailed && record.state_at !== undefined
+      ? {
+          ...{ state: 'failed' as const, since: record.state_at, agent: null, prompt: told?.prompt ?? null },
+          for: record.state_reason ?? null,
+        }
+      : told;
   const isLeft = running === false && ['works', 'waits'].includes(state?.state ?? '');
   const isOver = ['done', 'failed'].includes(state?.state ?? '');
   // An agent without hooks has come since.
@@ -76,14 +79,6 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     pushed: attempt(() => lastPush(session)),
     starts: startsOfWork(repository, record),
   };
-}
-
-/** Somebody has said so (agt session fail, agt run), and no hook. */
-function hasFailed(
-  record: SessionRecord,
-  told: AgentState | undefined,
-): record is SessionRecord & { readonly state_at: string } {
-  return record.state === 'failed' && record.state_at !== undefined && told?.state !== 'failed';
 }
 
 const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty', '--renames'];

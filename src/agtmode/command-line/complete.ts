@@ -9,7 +9,7 @@ import { askGitSync } from '../../git/run/run-sync.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { AGENT_STATES } from '../../session/agent-state.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { listRecords } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { SESSION_STATES } from '../../session/state.ts';
 import { readAuthors } from '../../timetravel/turns.ts';
@@ -72,8 +72,11 @@ async function candidates(before: readonly string[], current: string, words: Wor
   }
   const option = valueOption(command, rest.at(-1));
   if (option !== undefined) return valuesOf(option, command, rest, context);
+  const { options = {} } = command;
   if (current.startsWith('-'))
-    return [...shownOptions(command), 'help'].map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
+    return [...Object.keys(options).filter((name) => options[name]?.hidden !== true), 'help'].map((name) =>
+      name.length === 1 ? `-${name}` : `--${name}`,
+    );
   const positionals = [...command.usage.matchAll(/[[<]([a-z]+)/g)].map(([, name = '']) => name);
   const given = positionalsIn(command, rest);
   const isRepeated = command.usage.endsWith('..]');
@@ -90,10 +93,6 @@ function secondWords(commands: readonly Command[], before: readonly string[]): s
   if (before.length !== 1) return [];
   const names = commands.map((command) => commandName(command).split(' '));
   return names.flatMap(([first, second]) => (first === before[0] && second !== undefined ? [second] : []));
-}
-
-function shownOptions({ options = {} }: Command): string[] {
-  return Object.keys(options).filter((name) => options[name]?.hidden !== true);
 }
 
 /** The option that the last word before the current one gives, if it takes a value. */
@@ -128,8 +127,9 @@ async function valuesOf(name: string, command: Command, rest: readonly string[],
   const repository = await context.repositoryIfAny().catch(() => undefined);
   const records = repository === undefined ? [] : listRecords(repository).records;
   const ids = records.map((record) => record.session_id as string);
+  const fits = command.only?.fits ?? (NEED_FOLDER.test(commandName(command)) ? isActive : () => true);
   if (['id', 'ids', 'session', 'with'].includes(name))
-    return records.filter(fits(command)).map((record) => record.session_id);
+    return records.filter(fits).map((record) => record.session_id);
   if (repository !== undefined && name === 'remote') return linesOf(repository, ['remote']);
   if (repository !== undefined && BRANCHES.includes(name))
     return [...branches(repository), ...(name === 'from' ? ids : [])];
@@ -151,10 +151,6 @@ const NUMBERED = 10;
 
 /** Commands that need the folder of a session. */
 const NEED_FOLDER = /^(autocommit|session (accept|reject|sync|export|run|exec|env|record|fail|open|path))$/;
-
-function fits(command: Command): (record: SessionRecord) => boolean {
-  return command.only?.fits ?? (NEED_FOLDER.test(commandName(command)) ? isActive : () => true);
-}
 
 function branches(repository: Repository): string[] {
   return linesOf(repository, ['for-each-ref', '--format=%(refname)', 'refs/heads/', 'refs/tags/'])

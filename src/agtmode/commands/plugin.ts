@@ -40,8 +40,10 @@ export const plugin = defineCommand({
         `"${showPath(directory)}" is no directory`,
         'give one; agt makes it if it is not there',
       );
+    const isOfAgt = (path: string) =>
+      path.endsWith('plugin.json') && /"name": "agt"/.test(readIfThere(join(directory, path)));
     const isFree = !existsSync(directory) || readdirSync(directory).length === 0;
-    if (!isFree && ![...files.keys()].some((path) => isOfAgt(join(directory, path))))
+    if (!isFree && ![...files.keys()].some(isOfAgt))
       throw new AgtError(`"${showPath(directory)}" is not empty, and has no plugin of agt`, {
         hints: ['give another directory'],
       });
@@ -59,7 +61,3 @@ export const plugin = defineCommand({
     };
   },
 });
-
-function isOfAgt(path: string): boolean {
-  return path.endsWith('plugin.json') && /"name": "agt"/.test(readIfThere(path));
-}

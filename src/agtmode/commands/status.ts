@@ -55,7 +55,11 @@ export const status = defineCommand({
     const places = repository
       ? [repository.commonDir, repository.worktree]
       : [(await folderHere(context)).folder];
-    const failures = failuresHere(context, attached ? [...ofRepository, attached] : ofRepository, places);
+    const known = attached ? [...ofRepository, attached] : ofRepository;
+    const folders = [...places, ...known.map(folderOf)].filter((place) => place !== undefined);
+    logKilled(context.env);
+    // Those that a person has to hear of.
+    const failures = recentFailures(context.env, folders, context.now(), (one) => isSettled(one, known));
     // Every session and hook that meets the same limit has the same reason.
     const isTold = (reason: string) =>
       findings.some(({ about }) => about.startsWith('agt.') && reason.includes(about));
@@ -228,17 +232,6 @@ function describeProblems(context: Context, findings: readonly Finding[]): strin
   if (serious.length === 0) return '';
   const heading = paint(context.colour())('bold', plural(serious.length, 'problem'));
   return `\n${heading}\n${describeFindings(context, serious)}`;
-}
-
-/** The failures that a person has to hear of. `places`: those beside the folders of the sessions. */
-function failuresHere(
-  { env, now }: Context,
-  sessions: readonly Session[],
-  places: readonly (string | undefined)[],
-) {
-  logKilled(env);
-  const all = [...places, ...sessions.map(folderOf)].filter((place) => place !== undefined);
-  return recentFailures(env, all, now(), (failure) => isSettled(failure, sessions));
 }
 
 function folderOf({ record, folder }: Session): string {

@@ -37,16 +37,10 @@ export interface PromptCommand {
   readonly words: string;
   /** The command line of agt that it stands for. Undefined for help, and for what is no command. */
   readonly line?: readonly string[];
-  /** Instead of a line: session, snapshot and paths. */
-  readonly restore?: RestoreWords;
+  /** Instead of a line. The first word may be a session; the others are the name of one snapshot. */
+  readonly restore?: { readonly words: readonly string[]; readonly paths: readonly string[] };
   /** No command, although it looks like one; the words that it may have meant. */
   readonly mistakenFor?: readonly string[];
-}
-
-interface RestoreWords {
-  /** The first one may be a session; the others are the name of one snapshot. */
-  readonly words: readonly string[];
-  readonly paths: readonly string[];
 }
 
 /** Also the command of a plugin, `/agt:undo`. One word may end as a sentence does; a label may have a full stop of its own. */

@@ -37,7 +37,9 @@ export async function whatWentBack(context: Context, conversation: string | unde
 function restoresAfter(history: readonly Snapshot[], conversation: string | undefined): Snapshot[] {
   // In a folder each conversation hears it for itself. A new one believes nothing yet.
   const end = history.findIndex(
-    (snapshot) => isOfAgent(snapshot) && [undefined, conversation].includes(snapshot.conversation),
+    (snapshot) =>
+      (promptIn(snapshot) ?? snapshot.call) !== undefined &&
+      [undefined, conversation].includes(snapshot.conversation),
   );
   const since = history.slice(0, Math.max(end, 0));
   const upToEvent = history.slice(0, end + 1);
@@ -84,10 +86,6 @@ async function describeRestores(git: Git, history: readonly Snapshot[], conversa
     ? 'The session was in another repository meanwhile, which has changed these files'
     : `The user has taken these files back with agt${as}${why && ` (${why})`}`;
   return `${reason}: ${someLines(paths, MOST_PATHS).join(', ')}. They are not as you left them, so read them again before you rely on them.`;
-}
-
-function isOfAgent(snapshot: Snapshot): boolean {
-  return promptIn(snapshot) !== undefined || snapshot.call !== undefined;
 }
 
 function describe({ label, tool, time, ...snapshot }: Snapshot): string {

@@ -87,8 +87,11 @@ export const sessionLog = defineSessionCommand({
       ...authorJson(made.get(entry.snapshot.commit)),
     }));
     const first = isAttached(record) ? history.at(-1)?.commit : undefined;
-    const notes = (entry: Entry) => notesOf(entry, { id: record.session_id, first }, numbers);
-    if (!args.json) await showInPager(context, logText(context, entries, notes, args.stat));
+    const ids = { id: record.session_id, first };
+    const what = (entry: Entry) => showPath(notesOf(entry, ids, numbers).join(' '));
+    const cells = [...COLUMNS, { heading: 'WHAT', cell: what, flexible: true } as const];
+    const text = entries.length === 0 ? '' : tableOfChanges(context, cells, entries, args.stat);
+    if (!args.json) await showInPager(context, text);
     const json = args.stat ? entries : entries.map(({ files: _, ...entry }) => entry);
     const isNone = since !== undefined && entries.length === 0;
     return { json, notes: isNone ? `note: no snapshots since ${localTime(since)}\n` : '' };
@@ -104,19 +107,6 @@ async function readChanges(
   if (options.pathspecs.length === 0) return readTimeline(repository.git, snapshots.slice(0, limit), options);
   const timeline = await readTimeline(repository.git, snapshots, options);
   return timeline.filter(({ files }) => files.length > 0).slice(0, limit);
-}
-
-/** A table; with files, below each row the files that the snapshot changed. */
-function logText(
-  context: Context,
-  entries: readonly Entry[],
-  notes: (entry: Entry) => readonly string[],
-  withFiles: boolean,
-): string {
-  if (entries.length === 0) return '';
-  const what = (entry: Entry) => showPath(notes(entry).join(' '));
-  const cells = [...COLUMNS, { heading: 'WHAT', cell: what, flexible: true } as const];
-  return tableOfChanges(context, cells, entries, withFiles);
 }
 
 const COLUMNS: readonly Column<Entry>[] = [

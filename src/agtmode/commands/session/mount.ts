@@ -6,12 +6,7 @@ import { AgtError, EXIT, isAgtError, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
 import { endMount, unmount } from '../../../lifecycle/mounted/end-mount.ts';
-import {
-  listMountRecords,
-  type MountPlace,
-  type MountRecord,
-  mountState,
-} from '../../../lifecycle/mounted/mount-record.ts';
+import { listMountRecords, type MountPlace, mountState } from '../../../lifecycle/mounted/mount-record.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { recordNamed } from '../../../session/record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
@@ -149,12 +144,9 @@ async function listAll(context: Context, { id, dir }: Words): Promise<Report> {
   return { json: mounts.map(mountJson), text: table(rows) };
 }
 
-interface KnownMount {
-  readonly place: MountPlace;
-  readonly record: MountRecord;
-}
+type KnownMount = ReturnType<typeof mountsOf>[number];
 
-function mountsOf(places: readonly MountPlace[]): KnownMount[] {
+function mountsOf(places: readonly MountPlace[]) {
   return places.flatMap((place) => listMountRecords(place.agtDir).map((record) => ({ place, record })));
 }
 

@@ -61,11 +61,10 @@ export const sessionSearch = defineCommand({
     const here =
       args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
     const { everywhere } = args;
-    const { sources, errors, warnings } =
-      here !== undefined && args.session !== undefined
-        ? { sources: [here], errors: [], warnings: '' }
-        : await findSources(context, everywhere);
-    const repositories = sources.map(({ repository }) => repository);
+    const found = args.session === undefined ? await findSources(context, everywhere) : undefined;
+    const { sources = [], errors = [], warnings = '' } = found ?? {};
+    const chosen = found === undefined && here !== undefined ? [here] : sources;
+    const repositories = chosen.map(({ repository }) => repository);
     const git = repositories[0]?.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
     const given = [...(args.path ?? []), ...paths];
