@@ -238,3 +238,24 @@ test('an undo passes over a git reset that changed nothing', () => {
   expect(agtOk(folder, 'undo')).toContain('restored 1 path');
   expect(readFileSync(join(folder, 'f'), 'utf8')).toBe('1\n');
 });
+
+test('a redo that stops within a turn names its step, not the turn', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('Make two', edit('one', '1\n'), edit('two', '2\n'));
+  agtOk(folder, 'undo', '--turn');
+  agtOk(folder, 'redo');
+  agtOk(folder, 'undo');
+  expect(agtOk(folder, 'redo', '--turn')).toMatch(/\n {2}A one\nredone: \(Bash: do 1\)\nnow at /);
+  expect(agtOk(folder, 'redo', '--turn')).toMatch(/\n {2}A two\nredone: turn "Make two"\n/);
+});
+
+test('several steps that are undone or redone at once, of which one has a name', () => {
+  const { folder } = makeFolder();
+  agtOk(folder, 'snapshot');
+  for (const [name, ...label] of [['one'], ['two', '--label', 'mine'], ['three']] as const) {
+    write(join(folder, name), name);
+    agtOk(folder, 'snapshot', ...label);
+  }
+  expect(agtOk(folder, 'undo', '3')).toContain('\nundone: "mine" and 2 steps without a name\nnow at ');
+  expect(agtOk(folder, 'redo', '2')).toContain('\nredone: "mine" and 1 step without a name\nnow at ');
+});

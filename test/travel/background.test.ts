@@ -53,7 +53,7 @@ test('pushes each snapshot, together what comes within the period, and says what
   expect(agtOk(here, 'autocommit', 's1')).toMatch(/^s1: captured 1 path/);
   await until(() => debt()?.failed !== null);
   expect(agtOk(here, 'status')).toMatch(
-    /^s1 +1 snapshot not on origin \(pushed .*; the last push failed: git cannot reach/m,
+    /^s1 +1 snapshot not on origin \(last push .*; a later one failed: git cannot reach/m,
   );
   expect(agtOk(here, 'doctor')).toContain(
     'the last push in the background to origin failed: git cannot reach',

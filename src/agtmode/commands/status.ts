@@ -214,7 +214,7 @@ async function lostOf(repository: Repository, records: readonly SessionRecord[])
 function debtRow(context: Context, { record }: SessionStatus, debt: Debt): string[] {
   const { remote, snapshots, pushed_at, failed } = debt;
   const last = pushed_at === null ? 'never pushed' : `last push ${age(new Date(pushed_at), context.now())}`;
-  const why = failed === null ? '' : `; the last push failed: ${showPath(failed.reason)}`;
+  const why = failed === null ? '' : `; a later one failed: ${showPath(failed.reason)}`;
   return [record.session_id, `${plural(snapshots, 'snapshot')} not on ${showPath(remote)} (${last}${why})`];
 }
 

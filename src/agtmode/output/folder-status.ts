@@ -4,7 +4,13 @@ import { LOST_REPOSITORY } from '../../autocommit/capture.ts';
 import { showSize } from '../../config/values.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { FEW, isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
-import { capturedRefs, differing, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
+import {
+  capturedPlaces,
+  capturedRefs,
+  differing,
+  readGitState,
+  refsIn,
+} from '../../folders/git-state/read-state.ts';
 import { nameOf } from '../../folders/git-state/ref-plan.ts';
 import { knownRefusal, whyRefused } from '../../folders/refuse.ts';
 import { ignoredAndLeftOut } from '../../folders/small-ignored.ts';
@@ -211,12 +217,14 @@ async function readChanges(session: Session, now: Date) {
   }
 }
 
-/** Of a folder's repository, for people. Without any, its index has changed, or an operation of git. */
+/** Of a folder's repository, for people. Without any, its path or its index has changed, or an operation of git. */
 async function refsSince({ repository, record }: Session, last: string): Promise<string[]> {
   const then = (await capturedRefs(repository.git, last)) ?? new Map<string, string>();
   const state = await readGitState(repository, record.checkout ?? record.sandbox);
   const refs = state === undefined ? [] : differing(then, refsIn(state)).map(nameOf);
-  return refs.length === 0 ? ['the index, or another file that git keeps'] : refs;
+  if (refs.length > 0) return refs;
+  const places = await capturedPlaces(repository.git, last);
+  return [places?.gitDir === state?.gitDir ? 'the index, or another file that git keeps' : 'its path'];
 }
 
 /** The largest first, by what git ignores. */

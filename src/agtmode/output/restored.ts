@@ -175,7 +175,10 @@ export function describePosition(
   const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
   const named = steps.map(workIn).filter((work) => work !== '');
   const works = named.length === 0 && isOfOthers ? ['changes by you or another program'] : named;
-  const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}\n`;
+  const { unit, count = 1 } = distance ?? {};
+  const rest = unit === 'step' && count > 1 ? Math.min(count, steps.length) - named.length : 0;
+  const more = rest > 0 ? ` and ${plural(rest, 'step')} without a name` : '';
+  const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}${more}\n`;
   return now === undefined
     ? what.trimEnd()
     : `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;

@@ -59,11 +59,15 @@ export async function readPosition(
       ? prompt
       : [],
   );
+  // The turn goes on after this step.
+  const [end, next] = steps.slice(current, current + 2);
+  const isPart =
+    by === 'redo' && end && next && !stopping.has(end) && !next.prompt && !isOthers([next.first]);
   return {
     snapshot: steps[current]?.snapshot ?? wanted,
     step: current + 1,
     of: steps.length,
-    turns: unit === 'turn' ? turns : [],
+    turns: unit === 'turn' && !isPart ? turns : [],
     restores: passed.flatMap(([i]) => restoreAfter(i) ?? []),
     steps: moved,
     isOfOthers,
