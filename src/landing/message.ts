@@ -64,7 +64,7 @@ export async function draftMessage(
   const { commitTemplate } = session.repository.settings;
   // The subject of a single commit would be there twice.
   const title = keepCommits && commitTemplate === '{summary}' ? [`Merge session ${id}`] : [];
-  const others = along.map(({ session: other, subject }) => `With work of session ${other}: ${subject}`);
+  const others = along.map(({ of, name, subject }) => `With work of ${of} ${name}: ${subject}`);
   const values: Readonly<Record<string, string>> = {
     summary: summary ?? [...title, own, ...others].join('\n\n'),
     session: id,

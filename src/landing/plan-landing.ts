@@ -186,7 +186,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const isRenamed = changes.some(({ path }) => !added.some((one) => one.path === path));
   const touched = isRenamed ? [...changes, ...added.filter(({ path }) => !landing.has(path))] : changes;
   const way = { tip, head: content.head, landed, commits, changes: touched, isSome };
-  const others = await othersCommits(git, record, commits, tip);
+  const others = await othersCommits(session, commits, tip);
   const ofOthers = new Set(others.map(({ commit }) => commit));
   const messages = (await commitsToTell(git, record, way)).filter((commit) => !ofOthers.has(commit));
   // Those that the branch gets with the work of the session.

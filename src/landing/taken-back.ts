@@ -11,7 +11,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import { broughtBySyncs, isNamed, listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
-import { landedAs } from '../survey/merged.ts';
+import { landedAs, ownCommits } from '../survey/merged.ts';
 import type { LandingTarget } from './target.ts';
 
 export interface Holder {
@@ -86,10 +86,11 @@ export async function droppedCommits(
   return { ...NONE_DROPPED, isRewritten };
 }
 
-/** A commit that the acceptance of another session has made. */
+/** A commit that the acceptance of another session has made, or one of the user that a rebase by hand has brought. */
 export interface OthersCommit {
   readonly commit: string;
-  readonly session: string;
+  readonly of: 'session' | 'branch';
+  readonly name: string;
   readonly subject: string;
   /** The branch has it, if in another form. */
   readonly isThere: boolean;
@@ -97,23 +98,29 @@ export interface OthersCommit {
 
 /** Those among the commits. */
 export async function othersCommits(
-  git: Git,
-  record: SessionRecord,
+  session: Session,
   commits: readonly string[],
   tip: string,
 ): Promise<OthersCommit[]> {
   if (commits.length === 0) return [];
+  const { git, record } = session;
   const trailer = '%(trailers:key=Agt-Session,valueonly,separator=%x2C)';
   const args = ['log', '--no-walk=unsorted', '--stdin', '--no-show-signature', '-z'];
   const output = await gitText(git, [...args, `--format=%H%n${trailer}%n%s`], {
     input: commits.map((commit) => `${commit}\n`).join(''),
   });
+  // The reflog of a session from elsewhere lacks what it had there.
+  const own = record.from === undefined && record.moved === undefined ? await ownCommits(session) : undefined;
   const found: OthersCommit[] = [];
-  for (const entry of output.split('\0')) {
-    const [commit = '', session = '', subject = ''] = entry.split('\n');
-    if (session === '' || session.split(',').some((one) => isNamed(record, one))) continue;
+  for (const entry of output.split('\0').filter(Boolean)) {
+    const [commit = '', landedFrom = '', subject = ''] = entry.split('\n');
+    if (landedFrom.split(',').some((one) => isNamed(record, one))) continue;
+    const isUsers = landedFrom === '' && own?.has(commit) === false;
+    const [branch = ''] = isUsers ? await branchesWith(session, commit) : [];
+    const name = landedFrom || branch;
+    if (name === '') continue;
     const isThere = (await landedAs(git, { commit, from: `${commit}^` }, tip)) !== undefined;
-    found.push({ commit, session, subject, isThere });
+    found.push({ commit, of: landedFrom === '' ? 'branch' : 'session', name, subject, isThere });
   }
   return found;
 }
@@ -124,7 +131,7 @@ interface Landing {
   readonly along: readonly OthersCommit[];
 }
 
-/** Work of other sessions that lands along, and commits that the branch has dropped: each commit once. */
+/** Work of others that lands along, and commits that the branch has dropped: each commit once. */
 export async function warnOfOthers(
   git: Git,
   record: SessionRecord,
@@ -139,16 +146,18 @@ export async function warnOfOthers(
   const others = commits.map((line) =>
     along.find(({ commit }) => commit.startsWith(line.split(' ')[0] ?? '')),
   );
-  const dropped = commits.map((line, i) => `${line}${others[i] ? ` of session "${others[i].session}"` : ''}`);
+  const dropped = commits.map(
+    (line, i) => `${line}${others[i] ? ` of ${others[i].of} "${others[i].name}"` : ''}`,
+  );
   const rest = along.filter((one) => !others.includes(one));
   const never = neverHad(
     git,
     onto,
     rest.map(({ commit }) => commit),
   );
-  const warnings = rest.map(({ commit, session, subject }) => {
+  const warnings = rest.map(({ commit, of, name, subject }) => {
     const since = never.has(commit) ? '' : ' any more';
-    const work = `this is work of session "${session}", which "${shortBranch(onto)}" does not have${since}`;
+    const work = `this is work of ${of} "${name}", which "${shortBranch(onto)}" does not have${since}`;
     return `${work}: ${shortOid(commit)} ${subject}`;
   });
   if (dropped.length === 0) return warnings;

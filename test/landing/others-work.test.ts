@@ -232,3 +232,18 @@ test('acceptances at the same time: unaccept takes them in the order of the bran
   const back = agt(repository, 'unaccept', 's1', 's2');
   expect(back.stdout.match(/acceptance of s\d/g)).toEqual(['acceptance of s1', 'acceptance of s2']);
 });
+
+test('commits of another branch that a rebase by hand has brought are named', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(repository, 'switch', '-qc', 'other');
+  write(join(repository, 'mine'), 'mine\n');
+  git(repository, 'add', 'mine');
+  git(repository, 'commit', '-qm', 'Mine');
+  git(repository, 'switch', '-q', 'main');
+  write(join(sandbox, 'a'), 'agent\n');
+  git(sandbox, 'commit', '-qam', 'Agent');
+  git(sandbox, 'rebase', '-q', 'other');
+  const { stderr, stdout } = agt(repository, 'accept', 's1', '-n');
+  expect(stderr).toMatch(/^warning: this is work of branch "other", which "main" does not have: \w+ Mine\n$/);
+  expect(stdout).toContain('\n    Agent\n\n    With work of branch other: Mine\n');
+});
