@@ -218,8 +218,8 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
   const commits = await gitLines(session.sandboxGit, range);
   const [title = ''] = (await summarize(session, [], [], commits)).split('\n');
   const isTaken = (await messagesOf(session.git, commits)).some((text) => text.split('\n')[0] === title);
-  const message = isTaken ? '' : ` -m ${shellQuote(title)}`;
-  return `commit what is uncommitted in the sandbox first: ${add}${at} commit${message}`;
+  const message = shellQuote(isTaken ? `More work of session ${session.id}` : title);
+  return `commit what is in the way in the sandbox first: ${add}${at} commit -m ${message}`;
 }
 
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {

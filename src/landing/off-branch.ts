@@ -50,8 +50,9 @@ export async function problemWith(
   const way = hasStaged ? `git stash && ${revert} && git stash pop --index` : revert;
   const alone =
     isActive(record) || record.away !== undefined ? [] : [`bring only the session back: agt undo ${id}`];
-  const what = names.length === 0 ? 'the rest' : 'it';
-  const hints = revert === '' ? alone : [`undo ${what} by a new commit, on "${branch}": ${way}`, ...alone];
+  const what = names.length === 0 ? 'the rest' : standing.length > 1 ? 'it and what landed before it' : 'it';
+  const by = standing.length > 1 ? 'new commits' : 'a new commit';
+  const hints = revert === '' ? alone : [`undo ${what} by ${by}, on "${branch}": ${way}`, ...alone];
   if (found.length === 0) return new AgtError(`"${branch}" does not have the commit any more`, { hints });
   if (names.length === 0) return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints });
   if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });

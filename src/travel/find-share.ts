@@ -150,7 +150,8 @@ function emptyError(repository: Repository, share: string, head: Head, remote: s
   });
 }
 
-function toOpen(id: string, keys: Keys | undefined): string {
+/** For a hint. */
+export function toOpen(id: string, keys: Keys | undefined): string {
   return `import the key that it was pushed with: agt key import FILE; or ${commandsToShare(keys?.recipient, id)}`;
 }
 

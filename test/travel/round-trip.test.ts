@@ -205,7 +205,7 @@ describe('keys', () => {
           /^error: you have no key yet\nhint: make one: agt key new\nhint: or bring that of another machine; there: agt key export .*\n$/,
         );
       expect(agt(there, 'list', '--remote').stderr).toMatch(
-        /1 session there is encrypted, and you have no key yet\nhint: make one: agt key new; or bring /,
+        /1 session there is encrypted, and you have no key yet\nhint: bring the key of another machine of yours: /,
       );
       const own = agtOk(there, 'key', 'new');
       expect(agtOk(there, 'key', 'show')).toBe(own);

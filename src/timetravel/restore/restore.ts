@@ -284,6 +284,8 @@ export async function finishRestore(session: Session): Promise<string> {
   const paths = plural(changed.length, 'path');
   const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';
   const back =
-    before === undefined ? '' : `; to take this back: ${commandToRestore(record, before.slice(0, 10))}`;
+    before === undefined || changed.length === 0
+      ? ''
+      : `; to take this back: ${commandToRestore(record, before.slice(0, 10))}`;
   return `restored ${paths}${result}${back}`;
 }

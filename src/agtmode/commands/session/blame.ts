@@ -111,9 +111,13 @@ export async function requireFile(context: Context, { file, revision }: Pick<Wan
   const { session, folder } = await workHere(context);
   const [, before = '', path] = /^([^:]+):(.+)$/s.exec(file) ?? [];
   const isVersion = path !== undefined && (await resolveObject(await context.git(), before)) !== undefined;
+  const [, name, line] = /^(.+):(\d+)$/.exec(file) ?? [];
+  const isLine = name !== undefined && existsSync(resolve(context.cwd, name));
   const hints = isVersion
     ? [`the revision is a word of its own, before the file: ${before} ${path}`]
-    : await adviceOnGone(context, session ?? folder, file).catch(() => []);
+    : isLine
+      ? [`a line is an option: agt blame -L ${line},${line} ${shellQuote(name)}`]
+      : await adviceOnGone(context, session ?? folder, file).catch(() => []);
   throw new AgtError(`there is no file ${showPath(file)}`, { exitCode: EXIT.git, hints });
 }
 

@@ -3,7 +3,7 @@ import { showSize } from '../../../config/values.ts';
 import { plural } from '../../../errors.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
-import { SHOWN } from '../../../travel/find-share.ts';
+import { SHOWN, toOpen } from '../../../travel/find-share.ts';
 import { noteHolders } from '../../../travel/held.ts';
 import { readKeys } from '../../../travel/keys.ts';
 import { chooseRemote } from '../../../travel/remote.ts';
@@ -33,7 +33,8 @@ export async function listRemote(context: Context, given: string | undefined): P
       ...damaged.map(({ share, problem }) => `note: ${share} there cannot be read: ${problem}`),
       rest > 0 &&
         `note: ${plural(rest, 'session')} there ${rest === 1 ? 'is' : 'are'} encrypted${keys === undefined ? ', and you have no key yet' : ' for other keys'}`,
-      rest > 0 && keys === undefined && 'hint: make one: agt key new; or bring yours: agt key import FILE',
+      rest > 0 &&
+        `hint: ${keys === undefined ? 'bring the key of another machine of yours: agt key import FILE; or make one: agt key new' : toOpen('ID', keys)}`,
     ]),
   };
 }
