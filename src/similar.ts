@@ -14,6 +14,7 @@ const MEANINGS = Object.entries({
   path: 'switch checkout enter',
   export: 'publish push pr',
   fork: 'rename copy duplicate',
+  ui: 'page web browser',
 }).map(([name, words]) => ({ name, words: words.split(' ') }));
 
 /** Most similar first, at most three. A word of its beginning counts, too: `rem` for `remove`. */

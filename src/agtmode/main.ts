@@ -186,11 +186,6 @@ function refuseNoPaths(words: readonly string[]): void {
     throw usageError('there are no paths after --', 'give some, or leave -- out to restore everything');
 }
 
-const OTHER_WORDS = [
-  ['snapshots', 'snapshot list'],
-  ['page', 'ui'],
-] as const;
-
 /** Not every git that agt supports has these, and people mean something else by them. */
 const NEW_IN_GIT = ['history'];
 
@@ -206,7 +201,7 @@ function refuseUnknown(word: string, { gitPath, env }: Context): void {
   const known = new Map(ofGit.map((name) => [name, name]));
   for (const name of COMMANDS.map(commandName)) known.set(name.split(' ').at(-1) ?? '', name);
   for (const name of [...OWN_WORDS, ...SHORT_FORMS]) known.set(name, name);
-  for (const [word, command] of OTHER_WORDS) known.set(word, command);
+  known.set('snapshots', 'snapshot list');
   const meant = similar(word, known.keys()).map((name) => `agt ${known.get(name)}`);
   throw usageError(
     `"${word}" is not a command of agt or git`,

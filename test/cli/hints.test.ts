@@ -223,6 +223,8 @@ test.each([
   ['blame --session s1 a', 'use: agt -C "$(agt path SESSION)" blame FILE'],
   ['st', 'did you mean: agt status?'],
   ['rename s1 s2', 'did you mean: agt fork?'],
+  ['page', 'did you mean: agt ui?'],
+  ['blame a:1', 'a line is an option: agt blame -L 1,1 a'],
   ['close s1', 'did you mean: agt accept, agt reject?'],
   ['rebase s1', '"s1" is a session: agt accept s1'],
   ['cherry-pick s1', '"s1" is a session: agt accept s1'],
