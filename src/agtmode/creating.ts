@@ -111,7 +111,7 @@ export async function printNewSession(
   const isNamed = source !== undefined && source !== commit;
   const start = `at ${shortOid(commit)}${isNamed ? ` from ${source}` : ''}`;
   const lands = onto === undefined || from !== undefined || source === onto ? '' : `, to land on ${onto}`;
-  const isShared = record.checkout !== undefined && setAside.length === 0;
+  const isShared = record.checkout !== undefined;
   const text = [
     `session  ${record.session_id}`,
     `sandbox  ${record.checkout ?? record.sandbox}`,

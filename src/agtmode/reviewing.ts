@@ -85,7 +85,7 @@ export async function reviewOnTerminal(
         `hint: to land what you have seen: agt accept ${session.id} --seen`,
       rejected > 0 &&
         way === 'end' &&
-        `hint: all that is rejected without --tell goes when the agent ends its turn, or now: agt review ${session.id} --now`,
+        `hint: agt undoes the rejected hunks when the agent ends its turn, or now: agt review ${session.id} --now`,
     ]),
     warnings: missing === 0 ? '' : `warning: ${plural(missing, 'hunk')} changed meanwhile, and stay new\n`,
   };

@@ -88,7 +88,7 @@ async function notInSession(
 export async function withoutSnapshots(context: Context, before = '', sessions: readonly string[] = []) {
   const user = await context.repositoryIfAny();
   if (user !== undefined) refuseMoved(user, context.cwd);
-  const hints = [...sessions, await adviceToSnapshot(context, 'to take one')];
+  const hints = [...sessions, await adviceToSnapshot(context, 'to take a snapshot')];
   return new AgtError(`${before}this folder has no snapshots yet`, { hints });
 }
 
@@ -114,7 +114,7 @@ async function folderNamed({ cwd, env }: Context, given: string): Promise<Sessio
   if (there === undefined)
     throw usageError(
       `there is no session "${given}" here; the folder ${showPath(realPath(path))} has no snapshots`,
-      await adviceToSnapshot(context, 'to take one'),
+      await adviceToSnapshot(context, 'to take a snapshot'),
     );
   const { checkout, sandbox } = there.record;
   const folder = checkout ?? sandbox;

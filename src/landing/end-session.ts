@@ -125,7 +125,7 @@ const EARLIER =
 
 export function acceptedBefore({ session_id: id, landed }: SessionRecord): string {
   const rest = landed?.in_part ? `; to go on with what stayed out: agt undo ${id}` : '';
-  return `another command had accepted "${id}" before this one, which has changed nothing${rest}`;
+  return `"${id}" is accepted already, and nothing has changed now${rest}`;
 }
 
 /** Facts that only the agt knew that made the commit are lost. */

@@ -20,7 +20,7 @@ import { landingsOf, newestLandings } from '../survey/landed.ts';
 
 /**
  * What keeps the branch from going back; the first hint is what takes the work off it all the same. `isNext`: unaccept
- * would take this acceptance back.
+ * would take this acceptance back. `isWhole`: that hint takes off what landed before, too.
  */
 export async function problemWith(
   { git, id, record, repository }: Session,
@@ -28,6 +28,7 @@ export async function problemWith(
   tip: string,
   worktree?: string,
   isNext = true,
+  isWhole = false,
 ): Promise<AgtError | undefined> {
   const { commit, onto } = landed;
   const branch = shortBranch(onto);
@@ -40,19 +41,23 @@ export async function problemWith(
   const parts = await Promise.all(all.toReversed().map((one) => partOf(git, one, tip)));
   const { isThere = false, own = [], found = [], names = [] } = parts[0] ?? {};
   const standing = parts.flatMap((part) => (part?.names.length ? [part] : []));
-  const reverts = [...Map.groupBy(standing, ({ how }) => how)].map(([how, some]) =>
-    [how, ...new Set(some.flatMap(({ words }) => words))].join(' '),
-  );
-  const revert = reverts.join(' && ');
   const place = worktree === undefined ? undefined : inDirectory(git, worktree);
   const hasStaged = place && (await runGit(place, ['diff', '--cached', '--quiet'])).exitCode === 1;
-  // git reverts nothing while something is staged.
-  const way = hasStaged ? `git stash && ${revert} && git stash pop --index` : revert;
+  const wayOff = (some: typeof standing) => {
+    const reverts = [...Map.groupBy(some, ({ how }) => how)].map(([how, same]) =>
+      [how, ...new Set(same.flatMap(({ words }) => words))].join(' '),
+    );
+    const revert = reverts.join(' && ');
+    // git reverts nothing while something is staged.
+    return `, on "${branch}": ${hasStaged ? `git stash && ${revert} && git stash pop --index` : revert}`;
+  };
   const alone =
     isActive(record) || record.away !== undefined ? [] : [`bring only the session back: agt undo ${id}`];
-  const what = names.length === 0 ? 'the rest' : standing.length > 1 ? 'it and what landed before it' : 'it';
-  const by = standing.length > 1 ? 'new commits' : 'a new commit';
-  const hints = revert === '' ? alone : [`undo ${what} by ${by}, on "${branch}": ${way}`, ...alone];
+  const what = names.length === 0 ? 'the rest' : 'it';
+  const some = isWhole || names.length === 0 ? standing : standing.slice(0, 1);
+  const ways = some.length === 0 ? [] : [`undo ${what} by a new commit${wayOff(some)}`];
+  if (some.length < standing.length) ways.push(`undo it and what landed before it${wayOff(standing)}`);
+  const hints = [...ways, ...alone];
   if (found.length === 0) return new AgtError(`"${branch}" does not have the commit any more`, { hints });
   if (names.length === 0) return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints });
   if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
@@ -124,7 +129,7 @@ export async function waysOff(session: Session): Promise<(readonly [string, stri
     const tip = await resolveObject(git, landed.onto);
     const again = i === 0 ? `agt undo ${id}, then agt unaccept ${id}` : `agt unaccept ${id} once more`;
     const problem: AgtError | undefined =
-      tip === undefined ? undefined : await problemWith(session, landed, tip, undefined, isNext);
+      tip === undefined ? undefined : await problemWith(session, landed, tip, undefined, isNext, true);
     const way = problem === undefined ? `to take it off: ${again}` : problem.hints[0];
     if (tip !== undefined && way !== undefined) ways.push([shortBranch(landed.onto), way]);
     isNext &&= tip !== undefined && problem === undefined;

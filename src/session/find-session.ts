@@ -19,7 +19,7 @@ import { isEnded } from './state.ts';
 const LISTED_IDS = 10;
 
 const WITHOUT_SESSIONS =
-  'begin one: agt new ID; an agent without one works in your own files, see: agt log --turns';
+  'begin one: agt new ID; an agent without a session works in your own files, see: agt log --turns';
 
 export interface Kind {
   /** Such as `accepted sessions`. */

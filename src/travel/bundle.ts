@@ -111,7 +111,7 @@ export interface OpenRequest extends Pick<PullRequest, 'as' | 'dryRun' | 'env' |
 export async function openBundle(repository: Repository, request: OpenRequest) {
   const { file, as, env, now } = request;
   const isEncrypted = await readStart(file);
-  const identities = isEncrypted ? (await requireKeys(env)).identities : undefined;
+  const identities = isEncrypted ? (await requireKeys(env, FOR_YOU)).identities : undefined;
   const source = createReadStream(file, { start: FIRST_LINE.length });
   const refuse = (cause: unknown) => {
     throw isForOthers(cause) ? forOthers(file) : damaged(file, cause);
@@ -144,12 +144,12 @@ async function readStart(file: string): Promise<boolean> {
   });
 }
 
+const FOR_YOU =
+  'let them write it again for you: agt config add --global agt.recipients WHAT-AGT-KEY-SHOW-PRINTS, then agt session bundle';
+
 function forOthers(file: string): AgtError {
   return new AgtError(`${file} is encrypted for other keys`, {
-    hints: [
-      'import the key for which it was made: agt key import FILE',
-      'or let them add yours (agt key show): agt config add --global agt.recipients KEY',
-    ],
+    hints: ['import the key for which it was made: agt key import FILE', `or ${FOR_YOU}`],
   });
 }
 

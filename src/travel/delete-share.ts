@@ -5,7 +5,7 @@ import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';
 import { Session } from '../session/session.ts';
 import { placeOf, readShares, type Share, writeShares } from '../session/share-file.ts';
-import { isLikeShare, noShare, sessionWith, shareNamed } from './find-share.ts';
+import { goOnHere, isLikeShare, noShare, sessionWith, shareNamed } from './find-share.ts';
 import type { Keys } from './keys.ts';
 import { chooseRemote, moveRefs } from './remote.ts';
 import { type Head, isHere, listShares, type RemoteShare } from './share.ts';
@@ -62,6 +62,8 @@ export async function deleteShare(
   failurePoint('delete: copy gone');
   if (!dryRun && session !== undefined) {
     const left = copies.filter((one) => one.share !== own?.share);
+    const { away } = session.record;
+    if (away?.remote === remote && away.holder === undefined && !away.sealed) await goOnHere(session);
     writeShares(session, { copies: left, deleted: [...new Set([...deleted, remote])] });
   }
   return { remote, id: session?.id ?? head?.record.session_id, session };

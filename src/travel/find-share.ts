@@ -6,7 +6,14 @@ import { idProblem, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
-import { type Holder, placeOf, readShares, type Share, writeShares } from '../session/share-file.ts';
+import {
+  type Held,
+  type Holder,
+  placeOf,
+  readShares,
+  type Share,
+  writeShares,
+} from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { commandsToShare, type Keys, requireKeys } from './keys.ts';
 import { chooseRemote } from './remote.ts';
@@ -161,14 +168,19 @@ export async function takeBack(repository: Repository, id: SessionId, request: P
     throw new AgtError(reasonOfLoss(readRecord(repository, id), remote), {
       hints: [`go on with it as it is here: ${commandToPull(request, { take: true })}`],
     });
-  const record = await withSessionLock({ repository, id }, async (locked) => {
+  const record = await goOnHere({ repository, id });
+  const { copies, deleted } = readShares({ repository, id });
+  writeShares({ repository, id }, { copies: copies.filter((share) => share.remote !== remote), deleted });
+  return { record, remote, head: undefined, wasHere: false, fork: undefined };
+}
+
+/** No other repository can have the session. */
+export function goOnHere(session: Held): Promise<SessionRecord> {
+  return withSessionLock(session, async (locked) => {
     const { away: _, ...rest } = locked.record;
     locked.write(isEnded(rest) ? rest : inState(rest, 'active', { now: new Date() }));
-    const { copies, deleted } = readShares(locked);
-    writeShares(locked, { copies: copies.filter((share) => share.remote !== remote), deleted });
     return locked.read() ?? rest;
   });
-  return { record, remote, head: undefined, wasHere: false, fork: undefined };
 }
 
 function reasonOfLoss(record: SessionRecord | undefined, remote: string): string {

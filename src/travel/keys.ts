@@ -45,13 +45,13 @@ export function othersCanRead(path: string): boolean {
 }
 
 /** To open a session of a remote. @throws AgtError without one */
-export async function requireKeys(env: NodeJS.ProcessEnv): Promise<Keys> {
+export async function requireKeys(env: NodeJS.ProcessEnv, way = commandsToShare()): Promise<Keys> {
   const keys = await readKeys(env);
   if (keys !== undefined) return keys;
-  throw new AgtError('you have no key here that opens sessions of a remote', {
+  throw new AgtError('you have no key here that opens encrypted sessions', {
     hints: [
-      `on the machine where you pushed: ${TAKE_HERE}`,
-      `if somebody else did: make one: agt key new; ${commandsToShare()}`,
+      `on the machine that has it: ${TAKE_HERE}`,
+      `if somebody else sent it: make one: agt key new; ${way}`,
     ],
   });
 }
@@ -104,7 +104,7 @@ function secretsIn(text: string): string[] {
   return lines.filter((line) => SECRET.test(line));
 }
 
-async function recipientOf(secret: string): Promise<string> {
+export async function recipientOf(secret: string): Promise<string> {
   const { identityToRecipient } = await import('age-encryption');
   try {
     return await identityToRecipient(secret);

@@ -104,7 +104,7 @@ test('a folder that has snapshots stands for a session; of any other one agt say
   );
   expect(refused(folder, above)).toBe(
     `error: there is no session "${above}" here; the folder ${above} has no snapshots\n` +
-      `hint: to take one: agt -C ${above} snapshot\n`,
+      `hint: to take a snapshot: agt -C ${above} snapshot\n`,
   );
   expect(agt(above, 'undo', 'other').stderr).toMatch(
     `error: there is no session "other" here: ${above} is in no git repository, and has no snapshots\n`,
@@ -287,7 +287,7 @@ test('the first words that a newcomer types, before any agent and any snapshot',
   const repository = makeRepository();
   for (const words of [['list'], ['diff'], ['restore', '@{1}']])
     expect(agt(repository, 'snapshot', ...words).stderr).toBe(
-      'error: this folder has no snapshots yet\nhint: to take one: agt snapshot\n',
+      'error: this folder has no snapshots yet\nhint: to take a snapshot: agt snapshot\n',
     );
   const env = { HOME: makeTempDir('home'), PATH: '/usr/bin:/bin' };
   const { stdout, stderr } = run(AGT, ['hooks', 'install', '--all'], { cwd: repository, env });

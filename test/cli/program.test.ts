@@ -93,7 +93,7 @@ describe('help', () => {
   test('a missing command is wrong usage', () => {
     expect(agt(makeTempDir()).exitCode).toBe(2);
     expect(agt(makeTempDir(), 'config').stderr).toBe(
-      'error: no command after "agt config"\nhint: to see them all: agt config list\nhint: see: agt help config\n',
+      'error: no command after "agt config"\nhint: to list what there is: agt config list\nhint: see: agt help config\n',
     );
   });
 

@@ -272,9 +272,7 @@ describe('several sessions', () => {
     const accepted = agt(repository, 'accept', 's1', 's2', '--json');
     expect(accepted.exitCode).toBe(1);
     const again = agt(repository, 'accept', 's1', 's2').stderr;
-    expect(again).toMatch(
-      /^warning: another command had accepted "s1" before .*\nnote: done for s1; not for s2\n/,
-    );
+    expect(again).toMatch(/^warning: "s1" is accepted already, .*\nnote: done for s1; not for s2\n/);
     const [one, two] = JSON.parse(accepted.stdout);
     expect([one.session_id, two]).toEqual([
       's1',

@@ -266,7 +266,7 @@ describe('agt snapshot in a folder without git', () => {
     const nothing = 'this folder has no snapshots yet\nhint: ';
     expect(agt(makeTempDir(), 'undo').stderr).toContain(`no session given, and ${nothing}for sessions`);
     expect(agt(makeTempDir(), 'snapshot', 'list').stderr).toBe(
-      `error: ${nothing}to take one: agt snapshot\n`,
+      `error: ${nothing}to take a snapshot: agt snapshot\n`,
     );
     expect(run(AGT, ['snapshot'], { cwd: makeTempDir(), env: { HOME: undefined } }).stderr).toContain('HOME');
     expect(readdirSync(STATE).filter((name) => name.endsWith('.git'))).toEqual(stores);

@@ -124,7 +124,7 @@ test('an undo names a branch from which a person has dropped commits, and none w
   agtOk(folder, 'redo');
   git(folder, 'reset', '-q', '--hard', 'HEAD~2');
   const stays =
-    /^warning: branch main stays at \w+: you or another program moved it since; .*\nnote: as in HEAD, .*: d\n$/;
+    /^warning: branch main stays at \w+: you or another program moved it since; .*\nnote: left as HEAD has it, .*: d\n$/;
   for (const words of [['-n'], []]) expect(agt(folder, 'undo', ...words).stderr).toMatch(stays);
 });
 
@@ -256,6 +256,6 @@ test('several steps that are undone or redone at once, of which one has a name',
     write(join(folder, name), name);
     agtOk(folder, 'snapshot', ...label);
   }
-  expect(agtOk(folder, 'undo', '3')).toContain('\nundone: "mine" and 2 steps without a name\nnow at ');
-  expect(agtOk(folder, 'redo', '2')).toContain('\nredone: "mine" and 1 step without a name\nnow at ');
+  expect(agtOk(folder, 'undo', '3')).toContain('\nundone: "mine" and 2 other steps\nnow at ');
+  expect(agtOk(folder, 'redo', '2')).toContain('\nredone: "mine" and 1 other step\nnow at ');
 });

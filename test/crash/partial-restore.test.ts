@@ -25,4 +25,5 @@ test.each(['checkout: file written#1', 'restore: brought back#1'])('killed at "%
   expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('first\n');
   expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('third\n');
   agtOk(repository, ...(undo.exec(fixed)?.[1] ?? '').split(' '));
+  expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('second\n');
 });

@@ -29,6 +29,11 @@ test.each(ofToday(CASES))('$by killed at "$point", finished $how', ({ point, by,
     for (const name of ['a', 'b', 'c'])
       expect(readFileSync(join(sandbox, name), 'utf8')).toBe(`${state} ${name}\n`);
   };
+  const pathsOf = (step: Move, ...dry: string[]) => {
+    const { changes } = JSON.parse(agtOk(repository, 'session', step, 's1', '--json', ...dry));
+    const paths = (changes as { path: string }[]).map(({ path }) => path);
+    return paths.filter((path) => !/^\.agt-\d+\.tmp$/.test(path));
+  };
   const move = (step: Move) => agtOk(repository, 'session', step, 's1');
   for (const state of [1, 2, 3]) {
     for (const name of ['a', 'b', 'c']) write(join(sandbox, name), `${state} ${name}\n`);
@@ -38,7 +43,7 @@ test.each(ofToday(CASES))('$by killed at "$point", finished $how', ({ point, by,
   const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
   const killed = run(process.execPath, [KILLABLE, 'session', by, 's1'], { cwd: repository, env });
   expect(killed.exitCode).toBe(null);
-  if (how === 'again') move(by);
+  if (how === 'again') expect(pathsOf(by, '-n')).toEqual(pathsOf(by));
   else expect(agtOk(repository, 'doctor', '--fix')).toContain('nothing is wrong');
   isAt(2);
   move('redo');

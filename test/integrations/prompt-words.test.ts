@@ -137,9 +137,7 @@ test('an undo of a turn names the turn of another agent that was at work meanwhi
   }
   const others = ', with changes of turn "change n"\n';
   const undone = agtOk(folder, 'undo', '--turn');
-  expect(undone).toContain(
-    `undone: turn "make m", and all since${others}to take this back: agt redo --turns`,
-  );
+  expect(undone).toContain(`undone: turn "make m", and all since${others}to take this back: agt redo --turn`);
   expect(agtOk(folder, 'redo', '--turns')).toContain(`redone: turn "make m"${others}`);
   expect(['n', 'm'].map((name) => readIfThere(join(folder, name)))).toEqual(['1\n', '1\n']);
 });

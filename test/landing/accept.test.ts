@@ -97,7 +97,7 @@ describe('agt accept', () => {
     });
     expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
     expect(agt(repository, 'accept', 's1').stderr).toBe(
-      'warning: another command had accepted "s1" before this one, which has changed nothing\n',
+      'warning: "s1" is accepted already, and nothing has changed now\n',
     );
 
     agtOk(repository, 'session', 'unaccept', 's1');

@@ -163,7 +163,7 @@ test('the same accept again changes nothing and says so, also when somebody has 
     const { exitCode, stdout, stderr } = again('--json', '-m', 'words', ...words);
     expect([exitCode, stderr]).toEqual([
       0,
-      'warning: another command had accepted "s1" before this one, which has changed nothing\n',
+      'warning: "s1" is accepted already, and nothing has changed now\n',
     ]);
     expect(JSON.parse(stdout)).toMatchObject({ state: 'accepted', commit: landed });
   }
@@ -181,7 +181,7 @@ test('the same accept again changes nothing and says so, also when somebody has 
   write(join(sandbox, 'rest'), 'by the agent\n');
   again('--exclude=rest');
   expect(again('-n').stderr).toBe(
-    'warning: another command had accepted "s1" before this one, which has changed nothing; to go on with what stayed out: agt undo s1\n',
+    'warning: "s1" is accepted already, and nothing has changed now; to go on with what stayed out: agt undo s1\n',
   );
 });
 

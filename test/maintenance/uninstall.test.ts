@@ -140,7 +140,7 @@ test('maps of who wrote accepted lines outlive their sessions, and are only name
   write(join(sandbox, 'a'), 'b\n');
   agtOk(repository, 'accept', 's1');
   agtOk(repository, 'remove', 's1', '--delete-branch');
-  const note = 'note: agt blame forgets who wrote the lines that 1 session brought home\n';
+  const note = 'note: agt blame forgets who wrote the lines that 1 session brought to your branches\n';
   expect(agt(repository, 'uninstall', '-n')).toMatchObject({ exitCode: 0, stderr: note });
   expect(agt(repository, 'uninstall')).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(note) });
   expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');

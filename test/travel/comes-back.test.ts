@@ -129,7 +129,9 @@ test('an acceptance that was taken back elsewhere is not lost here; away, table 
   agtOk(here, 'session', 'push', 's1', '--release');
   agtOk(there, 'session', 'pull', 's1');
   expect(rows(there)).toMatchObject(back(false));
-  expect(agtOk(there, 'activity')).toMatch(/ unaccepted \w+ on main\n.* accepted as \w+, not on main here\n/);
+  expect(agtOk(there, 'activity')).toMatch(
+    / unaccepted \w+, not on main here\n.* accepted as \w+, not on main here\n/,
+  );
   expect(JSON.parse(agtOk(here, 'list', '--json'))).toMatchObject([{ state: 'away', merge: null }]);
 });
 

@@ -196,9 +196,9 @@ describe('keys', () => {
       expect(agt(there, 'session', 'pull', 's1')).toMatchObject({
         exitCode: 1,
         stderr:
-          'error: you have no key here that opens sessions of a remote\n' +
-          'hint: on the machine where you pushed: agt key export | ssh THIS-MACHINE agt key import -\n' +
-          'hint: if somebody else did: make one: agt key new; let who pushed it type: agt config add --global agt.recipients WHAT-IT-PRINTS && agt session push ID --again\n',
+          'error: you have no key here that opens encrypted sessions\n' +
+          'hint: on the machine that has it: agt key export | ssh THIS-MACHINE agt key import -\n' +
+          'hint: if somebody else sent it: make one: agt key new; let who pushed it type: agt config add --global agt.recipients WHAT-IT-PRINTS && agt session push ID --again\n',
       });
       for (const command of ['show', 'export'])
         expect(agt(there, 'key', command).stderr).toMatch(

@@ -144,9 +144,11 @@ test('accept, reject and remove name the remotes that do not know of it', () => 
   }
   agtOk(here, 'session', 'new', '--id', 'alone');
   expect(agtOk(here, 'reject', 'alone')).not.toContain('remote');
-  const line = (id: string, what = 'does not know that it ended; tell it', more = '') =>
+  const line = (id: string, what = 'has not heard that it ended; tell it', more = '') =>
     `\nremote   origin ${what}: agt session push ${id} origin${more}\n`;
-  expect(agtOk(here, 'remove', 'removed', '-n')).toContain(' origin would not know that it ended; tell it: ');
+  expect(agtOk(here, 'remove', 'removed', '-n')).toContain(
+    ' origin would not have heard that it ended; tell it: ',
+  );
   expect(agtOk(here, 'accept', 'accepted', '--untracked=all')).toContain(line('accepted'));
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
   expect(agtOk(here, 'remove', 'removed')).toContain(line('removed'));

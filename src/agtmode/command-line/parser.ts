@@ -68,7 +68,7 @@ export function makeParser(commands: readonly Command[], run: RunCommand, words:
     const list = `${words.join(' ')} list`;
     const hasList = commands.some((one) => commandName(one) === list);
     const hints = [
-      ...(command === undefined && hasList ? [`to see them all: agt ${list}`] : []),
+      ...(command === undefined && hasList ? [`to list what there is: agt ${list}`] : []),
       ...suggestions(problem, commands, command, words),
       ...[excess].flat(),
       helpHint(command, words),

@@ -97,7 +97,11 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
     json: dryRun ? { sessions, bytes: coming, young: unreachable.young } : { sessions, errors: failed, disk },
     text: [
       ...outcomes.map((outcome) => describeOutcome(outcome, bytes, copies, dryRun)),
-      dryRun ? (isNothing ? NOTHING_BUT_PACKS : `would free about ${showSize(coming)}${young}\n`) : '',
+      dryRun
+        ? isNothing
+          ? NOTHING_BUT_PACKS
+          : `would free about ${showSize(coming)}, and what packing saves${young}\n`
+        : '',
       disk === null ? '' : describeDisk(disk),
     ].join(''),
     notes: lines([

@@ -56,6 +56,10 @@ export const keyImport = defineCommand({
       : attempt(() => readFileSync(resolve(cwd, file), 'utf8'));
     if (text === undefined) throw new AgtError(`cannot read ${file}`);
     const added = await importKeys(env, text);
-    return added === 0 ? 'agt knows it already\n' : `${plural(added, 'key')} added to ${keyFile(env)}\n`;
+    const { identities = [], recipient } = (await readKeys(env)) ?? {};
+    const first = identities.length > added ? `; you still push with ${recipient}` : '';
+    return added === 0
+      ? 'agt knows it already\n'
+      : `${plural(added, 'key')} added to ${keyFile(env)}${first}\n`;
   },
 });

@@ -26,7 +26,7 @@ export const uninstall = defineCommand({
     const { sessions, shared, orphans, maps } = plan;
     const key = keyFile(context.env);
     const stays = [...plan.onRemotes, ...(existsSync(key) ? [`your key stays: ${showPath(key)}`] : [])];
-    const forgotten = `agt blame forgets who wrote the lines that ${plural(maps, 'session')} brought home`;
+    const forgotten = `agt blame forgets who wrote the lines that ${plural(maps, 'session')} brought to your branches`;
     const about = maps === 0 ? stays : [...stays, forgotten];
     const lost = orphans > 0 && `${plural(orphans, 'ref')} of lost sessions`;
     const pushed = shared > 0 && `${plural(shared, 'session')} that others have pushed here`;

@@ -71,7 +71,7 @@ function notTold(
     if (isForgotten) return verb(dryRun, 'still has a copy; delete', 'still have a copy; delete');
     return state !== undefined && isEnded({ state })
       ? verb(dryRun, `has it as ${state}; tell`, `still have it as ${state}; tell`)
-      : verb(dryRun, 'does not know that it ended; tell', 'not know that it ended; tell');
+      : verb(dryRun, 'has not heard that it ended; tell', 'not have heard that it ended; tell');
   };
   return stale.map(
     (one) => `remote   ${one.remote} ${what(one)} it: agt session push ${id} ${one.remote}${next}`,

@@ -154,7 +154,7 @@ export function noteOf(reason: string, paths: readonly string[]): string {
   return paths.length === 0 ? '' : `note: ${reason}: ${listSome(paths.map(showPath), FEW)}\n`;
 }
 
-export const AS_COMMITTED = 'as in HEAD, not as in that snapshot';
+export const AS_COMMITTED = 'left as HEAD has it, not as that snapshot';
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. Without `now`, those that would be. */
 export function describePosition(
@@ -177,7 +177,7 @@ export function describePosition(
   const works = named.length === 0 && isOfOthers ? ['changes by you or another program'] : named;
   const { unit, count = 1 } = distance ?? {};
   const rest = unit === 'step' && count > 1 ? Math.min(count, steps.length) - named.length : 0;
-  const more = rest > 0 ? ` and ${plural(rest, 'step')} without a name` : '';
+  const more = rest > 0 ? ` and ${plural(rest, 'other step')}` : '';
   const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}${more}\n`;
   return now === undefined
     ? what.trimEnd()

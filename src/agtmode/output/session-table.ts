@@ -101,7 +101,8 @@ function count(n: number | undefined, sign = ''): string {
 }
 
 /** An ended session may have lost its work branch. */
-function commitsCell({ ahead, headCommit }: SessionStatus): string {
+function commitsCell({ ahead, headCommit, merged, record }: SessionStatus): string {
+  if (isEnded(record) && merged) return '';
   return headCommit === undefined && ahead === undefined ? '' : count(ahead, '+');
 }
 
@@ -144,9 +145,11 @@ const WORK: readonly Column<SessionStatus>[] = [
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
 function mergeWords(view: SessionStatus): string[] {
   const { merge, merged, isLanded, exported, headCommit, record } = view;
-  if (record.state === 'accepted' || record.away !== undefined || headCommit === undefined) return [];
+  if (record.state === 'accepted' || headCommit === undefined) return [];
+  if (record.away !== undefined && !merged) return [];
   const { landed, user_branch: home } = record;
-  const where = landed === undefined || landed.onto === home ? '' : ` on ${shortBranch(landed.onto)}`;
+  const onto = view.fate.renamedTo ?? landed?.onto;
+  const where = onto === undefined || onto === home ? '' : ` on ${shortBranch(onto)}`;
   const isOnlyElsewhere = where !== '' && !isLanded;
   if (merged && (merge ?? 'clean') === 'clean')
     return isOnlyElsewhere ? ['merged', `accepted before${where}`] : [landed ? `accepted${where}` : 'merged'];

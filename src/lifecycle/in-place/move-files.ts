@@ -2,7 +2,8 @@
  * Brings the files of the checkout from one snapshot into another, as a restore does. agt replaces and deletes only what
  * the first one holds, by content. A path that is already as wanted stays: so the same step can be taken again after a kill.
  */
-import { readdirSync, rmSync, type Stats } from 'node:fs';
+import { globSync, readdirSync, rmSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
 import { linkedSandbox } from '../../autocommit/observe.ts';
 import { hasContent } from '../../autocommit/scan/content.ts';
 import { applyPlan, type Unfinished } from '../../checkout/apply.ts';
@@ -149,9 +150,17 @@ function withDisk<T>(path: string, linked: LinkedEntry | undefined, action: (dis
 
 const TEMPORARY = /^\.agt-(\d+)\.tmp$/;
 
-/** Deletes what a killed agt has left beside these files. */
+/** Deletes what a killed agt has left beside these files, or in these top folders. */
 export function sweepBeside(record: SessionRecord, paths: readonly string[]): void {
-  const parents = new Set(paths.map(parentPath).filter((parent) => parent !== ''));
+  const [tops, files] = [true, false].map((isTop) =>
+    paths.filter((path) => (parentPath(path) === '') === isTop),
+  );
+  const inside = (tops ?? []).flatMap((top) => {
+    const cwd = top === 'sandbox' ? (record.checkout ?? record.sandbox) : join(sessionFolder(record), top);
+    const left = globSync('**/.agt-*.tmp', { cwd, exclude: (name) => name === '.git' });
+    return left.map((path) => `${top}/${Buffer.from(path).toString('latin1')}`);
+  });
+  const parents = new Set([...(files ?? []), ...inside].map(parentPath));
   sweepTemporary(parents, { path: folderPath(record), linked: linkedSandbox(record) });
 }
 

@@ -30,13 +30,16 @@ export async function withScratchSnapshot<T>(
   session: Session,
   now: Date,
   action: (session: Session, captured: string | undefined) => Promise<T>,
+  marks: { readonly unfinished?: string } = {},
 ): Promise<T> {
   if (session.isUpToScratch) return action(session, (await session.history())[0]?.commit);
   const isHere = session.place === 'here';
   const hasFiles = isHere || (!isAttached(session.record) && holdsFiles(session.folder));
   return withScratchObjects(session.repository, async (scratch) => {
     const options = isHere ? await filesOfLast(session) : { filesOnly: true };
-    const result = hasFiles ? await captureInScratch(session, { now, ...options }, scratch) : undefined;
+    const result = hasFiles
+      ? await captureInScratch(session, { now, ...options, ...marks }, scratch)
+      : undefined;
     const captured = result?.commit;
     return action(session.upTo(isHere ? captured : undefined, scratch.git), captured);
   });

@@ -55,12 +55,14 @@ export async function previewRestore(
   distance?: Distance,
 ): Promise<Preview> {
   await placeForRestore(session, request);
-  return withScratchSnapshot(session, request.now, async (seen, captured) => {
+  const { now, by } = request;
+  const resumed = await unfinishedTarget(session, request);
+  const describe = async (seen: Session, captured: string | undefined) => {
     const found = await preview(seen, captured, request);
-    const { by } = request;
     if (by === 'restore' || distance === undefined || found.isBack) return found;
     return { ...found, position: await readPosition(seen, by, distance, found.snapshot, true) };
-  });
+  };
+  return withScratchSnapshot(session, now, describe, resumed && { unfinished: resumed.commit });
 }
 
 async function preview(

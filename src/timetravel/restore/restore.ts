@@ -140,7 +140,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     await beginWith(session.with(found), chosenEarly, request, later);
   }
   const folder = await ensureWorktree(session.with(record));
-  if (found.intent?.operation === 'restore') sweepBeside(record, scope);
+  if (resumed !== undefined) sweepBeside(record, scope);
   const keep = await unkeptWorkTip(session.with(record));
   if (folder !== 'files') await keepGitState(session.with(record), { now, keep, isNew: folder === 'new' });
   const unfinished = resumed?.commit ?? (await killedRedo(session.with(found), request.by));
@@ -283,9 +283,9 @@ export async function finishRestore(session: Session): Promise<string> {
   const { before, changed, mismatches } = await restoreSession(session, request);
   const paths = plural(changed.length, 'path');
   const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';
+  // The snapshot that was taken now is of the folder between the two.
+  const last = intent.tip ?? before;
   const back =
-    before === undefined || changed.length === 0
-      ? ''
-      : `; to take this back: ${commandToRestore(record, before.slice(0, 10))}`;
+    last === undefined ? '' : `; to take this back: ${commandToRestore(record, last.slice(0, 10))}`;
   return `restored ${paths}${result}${back}`;
 }

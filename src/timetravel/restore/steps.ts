@@ -287,11 +287,6 @@ export async function findRedoTarget(
       : `nothing was undone since the last change of "${id}"`;
   const hints = [`to go to any snapshot: ${commandToRestore(session.record, 'SNAPSHOT')}`];
   const thing = isOneThing ? oneThingIn(history[0]) : undefined;
-  const undo = history.find(({ restoredBy }) => restoredBy === 'undo');
-  if (undo?.previous !== undefined && !isLast)
-    hints.unshift(
-      `to go to before the last undo: ${commandToRestore(session.record, shortOid(undo.previous))}`,
-    );
   if (thing !== undefined) hints.unshift(`to bring ${thing} back: ${commandToMove(session.record, 'undo')}`);
   throw new AgtError(`nothing to redo: ${reason}`, { hints });
 }

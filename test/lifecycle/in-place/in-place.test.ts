@@ -10,7 +10,8 @@ test('uncommitted work of every kind is set aside and comes back, index included
   const before = look(repository);
   expect(begin(repository)).toBe(
     `session  s1\nsandbox  ${repository}\nbranch   agt/s1 at ${before.main.slice(0, 10)} from main\n` +
-      'aside    your uncommitted work, until the session ends: a, b, c, dir/d, e.crlf, and 6 more',
+      'aside    your uncommitted work, until the session ends: a, b, c, dir/d, e.crlf, and 6 more\n' +
+      'shared   your checkout is the sandbox: what you change there is part of the session',
   );
   expect(git(repository, 'status', '--porcelain')).toBe('');
   expect(git(repository, 'symbolic-ref', '--short', 'HEAD')).toBe('agt/s1');

@@ -234,7 +234,8 @@ function whatOf(row: Row): string {
 /** `accepted in part as 9b6a52d7ab on main` */
 function outcomeText(row: ReturnType<typeof outcomeEntry>): string {
   const { outcome, commit, onto, lost, elsewhere, now_as: now, reverted_by: by, reason } = row;
-  const [as, isLost, isElsewhere] = outcome === 'unaccepted' ? ['', false, false] : ['as ', lost, elsewhere];
+  const [as, isLost, isElsewhere] =
+    outcome === 'unaccepted' ? ['', false, elsewhere] : ['as ', lost, elsewhere];
   const fate = { isLost, isElsewhere, nowAs: now ?? undefined, revertedBy: by ?? undefined };
   const landed = commit === null || onto === null ? '' : ` ${as}${landingPlace({ commit, onto }, fate)}`;
   return `${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;

@@ -40,7 +40,7 @@ export async function listRemote(context: Context, given: string | undefined): P
 }
 
 function remoteRow(
-  { record, holder, pushed_at, snapshots, size }: Head,
+  { record, holder, pushed_at, snapshots, size, plain }: Head,
   share: string,
   now: Date,
   areElsewhere: boolean,
@@ -53,7 +53,7 @@ function remoteRow(
     age(new Date(pushed_at), now),
     String(snapshots),
     showSize(size),
-    share.slice(0, SHOWN),
+    `${share.slice(0, SHOWN)}${plain === undefined ? '' : ' (plain)'}`,
   ];
 }
 

@@ -12,7 +12,7 @@ import { placeOf, readShares } from '../../../session/share-file.ts';
 import { isEnded } from '../../../session/state.ts';
 import { deleteShare } from '../../../travel/delete-share.ts';
 import type { Pulled } from '../../../travel/find-share.ts';
-import { readKeys } from '../../../travel/keys.ts';
+import { readKeys, recipientOf } from '../../../travel/keys.ts';
 import { pullSession } from '../../../travel/pull.ts';
 import { type PushRequest, pushInBackground, pushSession } from '../../../travel/push.ts';
 import { isHere } from '../../../travel/share.ts';
@@ -213,7 +213,8 @@ export const sessionPull = defineCommand({
     const { record, head, fork, wasHere, remote: from, landed, checkout, warnings = [] } = pulled;
     const { session_id: here, sandbox, state } = record;
     const isOver = isEnded(record) && !dryRun;
-    const mine = [(await readKeys(context.env))?.recipient, ...repository.settings.recipients];
+    const own = (await readKeys(context.env))?.identities ?? [];
+    const mine = [...(await Promise.all(own.map(recipientOf))), ...repository.settings.recipients];
     const others = wasHere || dryRun ? [] : (head?.sealedFor ?? []).filter((key) => !mine.includes(key));
     return {
       json: { ...recordJson(record), remote: from, fork: fork ?? null, was_here: wasHere, dry_run: dryRun },
@@ -231,7 +232,7 @@ export const sessionPull = defineCommand({
       warnings: lines(warnings.map((text) => `warning: ${text}`)),
       notes: lines([
         head?.plain !== undefined && plainNote(here, from, head.plain),
-        ...others.map((key) => `note: ${here} stays encrypted for ${key}, too`),
+        ...others.map((key) => `note: somebody else can open ${here} there, too: ${key}`),
         others.length > 0 &&
           `note: to encrypt it for you and your agt.recipients alone: agt session push ${here} --again`,
       ]),

@@ -107,7 +107,7 @@ function refuseWithoutThing(session: Session, { path = [], rest, ...args }: Argu
 
 export const sessionRedo = defineSessionCommand({
   ...MOVE,
-  options: { ...MOVE.options, turn: { ...MOVE.options.turns, hidden: true } },
+  options: { ...MOVE.options, turn: option.flag('one turn of the agent') },
   name: 'session redo',
   elsewhere: { '--path': 'agt restore SNAPSHOT -- PATH' },
   alsoFolders: true,
