@@ -129,10 +129,13 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
 
 export async function readStarts(session: Session, bench: Workbench, { head, tree, whole = tree }: Content) {
   const treeIf = (commit: string | undefined) => commit && treeOf(bench, commit);
+  const source = await landedSource(bench.git, session.record, head);
+  const merged = await mergedSource(bench.git, session.record, head);
   return {
     base: await treeOf(bench, await baseOfWork(session, bench, whole)),
-    source: await treeIf(await landedSource(bench.git, session.record, head)),
-    merged: await treeIf(await mergedSource(bench.git, session.record, head)),
+    source: await treeIf(source),
+    merged: await treeIf(merged),
+    off: (source ?? merged) === undefined ? await treeIf(session.record.landed?.source) : undefined,
   };
 }
 

@@ -93,12 +93,20 @@ export interface Starts {
   readonly source?: string | undefined;
   /** The session has taken it from the branch by a sync. */
   readonly merged?: string | undefined;
+  /** The branch has reverted or dropped it, so that a person has to look at it again. */
+  readonly off?: string | undefined;
 }
 
 /** The marks as they are where a session starts now: a sync moves that. All that has landed counts as seen. */
 export async function moveTo(bench: Workbench, state: ReviewState, starts: Starts): Promise<ReviewState> {
-  const { base, source, merged = state.merged } = starts;
+  const { base, source, off } = starts;
   let { base: before, seen, landed } = state;
+  let merged = starts.merged ?? state.merged;
+  if (landed !== undefined && landed === off) {
+    seen = await join3(bench, { base: landed, ours: before, theirs: seen });
+    landed = undefined;
+    merged = undefined;
+  }
   const take = async (content: string, from: string) => {
     seen = await join3(bench, { base: from, ours: content, theirs: seen });
     landed = content;

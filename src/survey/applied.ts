@@ -54,8 +54,19 @@ export async function isTakenBack(git: Git, commit: string, tip: string): Promis
   if (change === undefined) return false;
   // A commit that takes it back changes each of its paths.
   const path = `:(literal)${Buffer.from(change.path, 'latin1')}`;
-  const options = ['--no-show-signature', '--no-mailmap', '--reverse', '--full-history'];
-  const args = ['log', ...options, ...ENTRIES, tip, '--not', `${commit}^@`, '--', path];
+  const options = ['--no-show-signature', '--no-mailmap', '--reverse', '--topo-order', '--full-history'];
+  // A sync joins it with commits of the session that came before.
+  const args = [
+    'log',
+    ...options,
+    `--ancestry-path=${commit}`,
+    ...ENTRIES,
+    tip,
+    '--not',
+    `${commit}^@`,
+    '--',
+    path,
+  ];
   const [own, ...others] = parseEntries(git, await gitText(git, args)).map(({ parents, ...entry }) => {
     const pair = [entry.oid, ...parents.slice(0, 1)].join(' ');
     return { ...entry, pair, isMerge: parents.length > 1 };

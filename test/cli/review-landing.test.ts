@@ -148,3 +148,24 @@ test('changes by a failed call are none of a review, which says so', () => {
     `${problem}hint: take them too: agt accept s1 --with-failed\n`,
   );
 });
+
+test.each([[], ['sync']])(
+  'what landed, and the user has reverted since, is not seen any more: %j',
+  (...sync) => {
+    const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+    const commit = (name: string, text: string) => {
+      writeFileSync(join(sandbox, name), text);
+      git(sandbox, 'commit', '-qam', `Edit ${name}`);
+    };
+    commit('a', 'one\n');
+    commit('b', 'bee\n');
+    agtOk(repository, 'accept', 's1', '--include', 'a', '--keep', '-m', 'Part');
+    commit('a', 'a\n');
+    agtOk(repository, 'review', 's1', '--seen', 'b');
+    git(repository, 'revert', '--no-edit', 'HEAD');
+    for (const command of sync) agtOk(repository, command, 's1');
+    expect(agtOk(repository, 'review', 's1')).toBe('s1: nothing new');
+    const { files } = JSON.parse(agtOk(repository, 'accept', 's1', '--seen', '-n', '--json'));
+    expect(files).toMatchObject([{ path: 'b' }]);
+  },
+);

@@ -270,7 +270,7 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
   expect(asked.stdout).toContain(Buffer.from('·[31mfive').toString('latin1'));
   expect(asked.stdout).not.toContain('\u001b[31mfive');
   expect(asked.stdout).toMatch(
-    /s1: 2 hunks marked as seen, 1 rejected; in all 2 seen, 1 rejected, 2 new\s+hint: .*: agt accept s1 --seen\s+hint: .* goes /,
+    /s1: 2 hunks marked as seen, 1 rejected; in all 2 seen, 1 rejected, 2 new\s+hint: .*: agt accept s1 --seen\s+hint: agt undoes the rejected hunks /,
   );
   expect(told(session)).toEqual([
     'seen f: -line 3 +three',
