@@ -22,7 +22,7 @@ test('show names the reason of an end, and in place the last commit; new says th
   write(join(repository, 'mine'), 'mine\n');
   const second = agtOk(repository, 'session', 'new', 'again', '--working-copy', 'in-place');
   expect(second).toMatch(/^aside /m);
-  expect(second).not.toMatch(/^shared/m);
+  expect(second).toMatch(/^shared/m);
 });
 
 test('metadata always have profile, from and from_spec; list --failed; doctor says what new sessions get', () => {
@@ -126,12 +126,12 @@ test('promises no merge that accept refuses: git has not finished, conflicts, HE
   const nesting = sessionIn(repository, 'nesting').sandbox;
   git(nesting, 'init', '-q', 'inner');
   write(join(nesting, 'inner/code'), 'code\n');
-  expect(agtOk(repository, 'list')).toMatch(/^nesting +active +- +\+0 +1 .* refused /m);
+  expect(agtOk(repository, 'list')).toMatch(/^nesting +active +- +\+0 +1 .* accept refuses /m);
   for (const { session_id: id, ...one } of JSON.parse(agtOk(repository, 'list', '--json'))) {
     expect([id, one.merge, one.merged]).toEqual([id, 'refused', false]);
     expect(agt(repository, 'accept', id, '-n').exitCode).toBe(1);
   }
   expect(agtOk(repository, 'session', 'show', 'rebasing')).toMatch(
-    /^state +in a rebase\ncommits +\+1\ndirty +-\ndiff +\+1 -0\nbehind +-\nmerge +refused$/m,
+    /^state +in a rebase\ncommits +\+1\ndirty +-\ndiff +\+1 -0\nbehind +-\nmerge +accept refuses$/m,
   );
 });

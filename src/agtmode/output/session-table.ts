@@ -130,7 +130,7 @@ function diffText(view: SessionStatus): string {
 
 function mergeCell(view: SessionStatus): Cell {
   const words = isUnknown(view) && !view.merged ? ['?'] : mergeWords(view);
-  return { text: words.join(', '), style: /conflict|refused/.test(words[0] ?? '') ? 'red' : 'green' };
+  return { text: words.join(', '), style: /conflict|refuses/.test(words[0] ?? '') ? 'red' : 'green' };
 }
 
 /** `agt status` has columns of its own after the first two. */
@@ -153,9 +153,10 @@ function mergeWords(view: SessionStatus): string[] {
   const isOnlyElsewhere = where !== '' && !isLanded;
   if (merged && (merge ?? 'clean') === 'clean')
     return isOnlyElsewhere ? ['merged', `accepted before${where}`] : [landed ? `accepted${where}` : 'merged'];
+  const word = merge === 'refused' ? 'accept refuses' : merge;
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
-    ...(merge === undefined ? [] : [where === '' ? merge : `${merge} for ${shortBranch(home ?? '')}`]),
+    ...(word === undefined ? [] : [where === '' ? word : `${word} for ${shortBranch(home ?? '')}`]),
     ...(landed ? [`${pastOf(landed, view)}${where}`] : []),
     ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
   ];

@@ -156,7 +156,10 @@ async function forkHere(
   const user = await context.repositoryIfAny();
   if (user === undefined) {
     throw new AgtError(`${source.record.checkout} is in no git repository, and a sandbox needs one`, {
-      hints: ['to go back in the folder itself: agt snapshot restore', 'or make a repository: git init'],
+      hints: [
+        'to go back in the folder itself: agt snapshot restore SNAPSHOT',
+        'or make a repository: git init',
+      ],
     });
   }
   const { record, warnings } = await forkFolder(user, source, request);

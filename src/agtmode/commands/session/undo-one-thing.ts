@@ -6,6 +6,7 @@ import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
+import { requireActive } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { AFTER_SYNC, undoLabel } from '../../../snapshot/format.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
@@ -50,6 +51,7 @@ type OneThing = Arguments<typeof ONE_THING> & {
 export async function undoOneThing(context: Context, session: Session, args: OneThing) {
   if (args.keepOurs && args.writeConflicts)
     throw usageError('--keep-ours and --write-conflicts exclude each other', 'give one');
+  requireActive(session.record);
   const now = context.now();
   // As the user has seen it in the log: the snapshot that agt makes now may be one more.
   const step = args.step === undefined ? undefined : await session.find(args.step, now);
