@@ -1,3 +1,4 @@
+/** Why the work of a session does not land. */
 import { AgtError, plural, someLines, type WayOut } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';

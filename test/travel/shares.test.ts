@@ -219,3 +219,27 @@ test('a word that names no session is one that is mistyped, also in a folder wit
   agtOk(here, 'snapshot');
   expect(unknown()).toEqual([pushed, ...more]);
 });
+
+test('a session that was given away goes on here if its copy is deleted before somebody takes it', () => {
+  const { here } = makeTwo();
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(here, 'session', 'push', 's1', '--delete', '--force');
+  expect(JSON.parse(agtOk(here, 'list', '--json'))).toMatchObject([{ state: 'active', away: null }]);
+  agtOk(here, 'session', 'push', 's1');
+  expect(agtOk(here, 'list', '--remote')).toMatch(/^s1 +active /m);
+});
+
+test('the list of a remote says that somebody has taken a session that is active here', () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  const list = () => agt(here, 'list', '--remote').stderr;
+  expect(list()).toBe('');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  expect(list()).toMatch(
+    /^note: s1 is active here, and .*, in .*\/there has taken it: agt session push s1\n$/,
+  );
+  expect(agt(here, 'session', 'push', 's1').stderr).toContain('session "s1" is away');
+  expect(list()).toBe('');
+});

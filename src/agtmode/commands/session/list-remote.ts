@@ -1,7 +1,9 @@
 /** agt session list --remote: the sessions of a remote. */
 import { showSize } from '../../../config/values.ts';
-import { plural } from '../../../errors.ts';
-import type { SessionRecord } from '../../../session/record.ts';
+import { attempt, plural } from '../../../errors.ts';
+import type { Repository } from '../../../repository/repository.ts';
+import { listRecords, type SessionRecord } from '../../../session/record.ts';
+import { placeOf, readShares } from '../../../session/share-file.ts';
 import { isEnded } from '../../../session/state.ts';
 import { SHOWN, toOpen } from '../../../travel/find-share.ts';
 import { noteHolders } from '../../../travel/held.ts';
@@ -31,12 +33,31 @@ export async function listRemote(context: Context, given: string | undefined): P
     notes: lines([
       shares.length === 0 && `note: no sessions on ${remote}; send one: agt session push ID`,
       ...damaged.map(({ share, problem }) => `note: ${share} there cannot be read: ${problem}`),
+      ...takenSince(repository, known),
       rest > 0 &&
         `note: ${plural(rest, 'session')} there ${rest === 1 ? 'is' : 'are'} encrypted${keys === undefined ? ', and you have no key yet' : ' for other keys'}`,
       rest > 0 &&
         `hint: ${keys === undefined ? 'bring the key of another machine of yours: agt key import FILE; or make one: agt key new' : toOpen('ID', keys)}`,
     ]),
   };
+}
+
+/** This repository learns it when it pushes next. */
+function takenSince(
+  repository: Repository,
+  known: readonly { readonly head: Head; readonly share: string }[],
+) {
+  const holders = new Map(known.map(({ head, share }) => [share, head.holder]));
+  return listRecords(repository).records.flatMap(({ session_id: id, state, away }) => {
+    const copies =
+      state === 'active' && !away ? (attempt(() => readShares({ repository, id }).copies) ?? []) : [];
+    const holder = copies
+      .map(({ share }) => holders.get(share))
+      .find((one) => one && !isHere({ repository }, one));
+    return holder
+      ? [`note: ${id} is active here, and ${placeOf(holder)} has taken it: agt session push ${id}`]
+      : [];
+  });
 }
 
 function remoteRow(
