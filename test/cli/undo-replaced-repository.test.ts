@@ -29,3 +29,15 @@ test('undo and redo leave the new repository; a restore by name brings the earli
   agtOk(folder, 'undo');
   expect(git(folder, 'rev-parse', 'main')).toBe(anew);
 });
+
+test('the new repository stays also if a snapshot was taken between the two', () => {
+  const folder = afterStep('b');
+  rmSync(join(folder, '.git'), { recursive: true });
+  agtOk(folder, 'snapshot');
+  git(folder, 'init', '-q', '-b', 'main');
+  git(folder, 'add', 'a');
+  git(folder, 'commit', '-qm', 'anew');
+  const anew = git(folder, 'rev-parse', 'main');
+  expect(agt(folder, 'undo').exitCode).toBe(0);
+  expect(git(folder, 'rev-parse', 'main')).toBe(anew);
+});

@@ -64,7 +64,7 @@ export type OthersMoves = ReadonlyMap<string, OthersMove>;
 
 export interface Others {
   readonly moved: OthersMoves;
-  /** Somebody else made the repository that is there, in place of the earlier one. */
+  /** Somebody else took the earlier repository away. */
   readonly hasReplaced: boolean;
   /** A person names the snapshot. An undo leaves a repository that somebody else made. */
   readonly isNamed: boolean;

@@ -83,7 +83,7 @@ export function checkUserBranches(records: readonly SessionRecord[], refs: Reado
     return {
       level: 'warning',
       about: shortBranch(ref),
-      problem: `this branch is gone, and work is to land there: of ${listSome(ids, FEW)}`,
+      problem: `this branch is gone, and the work of ${listSome(ids, FEW)} is to land there`,
       mend: `agt sync ${id} --from BRANCH, or agt accept ${id} --onto BRANCH`,
     };
   });

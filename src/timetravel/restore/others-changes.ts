@@ -88,7 +88,7 @@ export async function othersChanges(
 export interface OthersRefs {
   /** Refs of an attached folder's repository that somebody else has moved between the snapshots. */
   readonly moved: OthersMoves;
-  /** Somebody else made the repository that is there, in place of the earlier one. */
+  /** Somebody else took the earlier repository away. */
   readonly hasReplaced: boolean;
   /** All snapshots between the two, newest first, and those with changes that no agent made. */
   readonly going: readonly Snapshot[];
@@ -109,13 +109,12 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
     if (parents[0] === undefined) continue;
     const before = await capturedRefs(session.git, parents[0]);
     const after = await capturedRefs(session.git, commit);
-    if (before === undefined || after === undefined) continue;
     const isTheirs = theirs.some((one) => one.commit === commit);
-    const [was, is] = [
-      await capturedPlaces(session.git, parents[0]),
-      await capturedPlaces(session.git, commit),
-    ];
-    if (was?.kept !== is?.kept) hasReplaced ??= isTheirs;
+    const was = await capturedPlaces(session.git, parents[0]);
+    const is = await capturedPlaces(session.git, commit);
+    // Who has deleted the earlier one counts, not who has called git init then.
+    if (was !== undefined && was.kept !== is?.kept) hasReplaced ??= isTheirs;
+    if (before === undefined || after === undefined) continue;
     for (const ref of differing(before, after)) {
       if (!isTheirs && restoredBy === undefined) byAgents.add(ref);
       const value = values.has(ref) ? values.get(ref) : after.get(ref);
