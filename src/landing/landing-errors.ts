@@ -8,7 +8,7 @@ import { readCommitGraph } from '../survey/commit-graph.ts';
 import { revertOf } from '../survey/landed.ts';
 import { revertsOfMerged } from '../survey/reverts.ts';
 import type { AcceptRequest } from './accept-request.ts';
-import type { LandingTarget } from './target.ts';
+import { type LandingTarget, syncWith } from './target.ts';
 import type { Conflict } from './workbench.ts';
 
 /** The same command once more: a hint adds an option. */
@@ -72,16 +72,10 @@ export function conflictError(
   });
 }
 
-export function solveInSandbox(
-  { session_id: id, user_branch }: SessionRecord,
-  { onto }: LandingTarget,
-  hasDropped = false,
-): string {
-  if (hasDropped && onto !== user_branch)
+export function solveInSandbox(record: SessionRecord, { onto }: LandingTarget, hasDropped = false): string {
+  if (hasDropped && onto !== record.user_branch)
     return `it builds on commits that "${shortBranch(onto)}" lacks; bring them along: --keep-commits, or leave files out: --exclude`;
-  const rebase = hasDropped ? ' --rebase' : '';
-  const from = onto === user_branch ? rebase : ` --from ${shortBranch(onto)}`;
-  return `solve the conflicts in the sandbox: agt session sync ${id}${from}`;
+  return `solve the conflicts in the sandbox: ${syncWith(record, onto, hasDropped)}`;
 }
 
 export function nothing(why: string, ...hints: string[]): AgtError {

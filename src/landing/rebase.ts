@@ -9,6 +9,7 @@ import { endProgress } from '../process/progress.ts';
 import type { Session } from '../session/session.ts';
 import { copyCommit } from './make-commit.ts';
 import { commitFirst } from './message.ts';
+import { syncWith } from './target.ts';
 import { type Merged, mergeWithBase, type Workbench } from './workbench.ts';
 
 /** git rebases no worktree with uncommitted changes of tracked files, wherever they are. */
@@ -22,7 +23,7 @@ export async function refuseUncommitted(
   const { session_id: id } = session.record;
   const problem = `git does not rebase the sandbox of "${id}" with uncommitted changes; nothing has changed`;
   const paths = entries.map(({ path }) => path);
-  const other = commits > 0 ? [`or merge "${branch}": agt sync ${id}`] : [];
+  const other = commits > 0 ? [`or merge "${branch}": ${syncWith(session.record, branch)}`] : [];
   throw new AgtError(problem, { hints: [await commitFirst(session, paths), ...other] });
 }
 

@@ -12,7 +12,7 @@ import { broughtBySyncs, isNamed, listRecords, type SessionRecord } from '../ses
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';
-import type { LandingTarget } from './target.ts';
+import { type LandingTarget, syncWith } from './target.ts';
 
 export interface Holder {
   readonly record: SessionRecord;
@@ -165,7 +165,7 @@ export async function warnOfOthers(
   return [
     ...warnings,
     `this brings back ${listSome(dropped, LISTED_COMMITS)}, which "${shortBranch(onto)}" has dropped; ` +
-      `to leave it out: ${back}agt sync ${id} --rebase`,
+      `to leave it out: ${back}${syncWith(record, onto, true)}`,
   ];
 }
 

@@ -134,6 +134,14 @@ export async function refuseOperation(git: Git, name: string): Promise<void> {
   });
 }
 
+/** For a hint. */
+export function syncWith(record: SessionRecord, from: string, isRebase = false): string {
+  const { session_id: id, user_branch = '' } = record;
+  const branch = shortBranch(from);
+  const named = branch === shortBranch(user_branch) ? '' : ` --from ${shellQuote(branch)}`;
+  return `agt sync ${id}${isRebase ? ' --rebase' : ''}${named}`;
+}
+
 /** A hint: git goes on with an operation once no file has conflicts. */
 export function solveFirst(paths: string, worktree: string, operation: string): string {
   const end = operation === 'merge' ? 'commit' : `${operation} --continue`;

@@ -1,5 +1,5 @@
 /** Undoes a creation of a session that was killed. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { observeFiles } from '../autocommit/observe.ts';
 import { systemPath } from '../disk/long-path.ts';
@@ -7,13 +7,15 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, attempt, listSome } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { type Git, gitAnswer, resolveObject, runGit } from '../git/run/git.ts';
+import { registrationOf } from '../git/files/worktree-registrations.ts';
+import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete } from '../session/operation.ts';
 import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { ensureWorktree } from '../timetravel/restore/ensure-worktree.ts';
 import { captureSession, captureTarget } from '../workspace/capture-session.ts';
 import { deleteCaptured, readable } from './delete-folder.ts';
 import { undoEntering } from './in-place/set-aside.ts';
@@ -53,11 +55,27 @@ async function captureWork(session: LockedSession, now: Date): Promise<Captured>
     throw new AgtError(`another agt is using session "${session.id}"`);
   if (session.record.checkout !== undefined) return workInCheckout(session);
   if (!(await hasWork(session))) return { hasWork: false };
-  if (session.place !== 'here')
-    throw new AgtError(`${session.folder} contains files that agt did not capture`);
+  await mendWorktree(session);
   await captureSession(session.with({ ...session.record, state: 'active' }), { now, label: 'before doctor' });
   complete(session, 'create');
   return { hasWork: true };
+}
+
+/** A git that was killed may have left a registration with which no git can work. */
+async function mendWorktree(session: Session): Promise<void> {
+  const { repository, record, sandboxGit: git } = session;
+  const names = [
+    ['rev-parse', '--quiet', '--verify', 'HEAD^{commit}'],
+    ['symbolic-ref', '--quiet', 'HEAD'],
+  ];
+  const heads = await Promise.all(names.map((words) => gitAnswer(git, words)));
+  const isBroken = heads.every((head) => head === undefined);
+  const registration = isBroken ? registrationOf(repository.commonDir, record.sandbox) : undefined;
+  if (registration !== undefined) rmSync(registration, { recursive: true, force: true });
+  await ensureWorktree(session);
+  if (!isBroken) return;
+  await gitText(git, ['symbolic-ref', 'HEAD', record.work_branch]);
+  await gitText(git, ['read-tree', record.from_commit]);
 }
 
 /** Returns to the user's branch, unless somebody has worked in the session. */

@@ -108,6 +108,11 @@ export function writeShares(
   else writeFileAtomic(path, `${JSON.stringify(stored)}\n`, { durable });
 }
 
+/** Also the one that a first push was to make, if that was killed. */
+export function knownCopies({ copies, pushing }: Shares): readonly Share[] {
+  return pushing && !copies.some(({ share }) => share === pushing.share) ? [...copies, pushing] : copies;
+}
+
 /** A session has one copy on a remote. */
 export function withCopy({ copies, ...rest }: Shares, copy: Share): Shares {
   const isOther = ({ share, remote }: Share) => share !== copy.share && remote !== copy.remote;

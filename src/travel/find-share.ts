@@ -9,6 +9,7 @@ import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord }
 import {
   type Held,
   type Holder,
+  knownCopies,
   placeOf,
   readShares,
   type Share,
@@ -72,7 +73,7 @@ export interface Pulled {
 export async function findThere(repository: Repository, keys: Keys | undefined, request: PullRequest) {
   const { id, remote: given, as, env } = request;
   const local = idProblem(as ?? id) === undefined ? ((as ?? id) as SessionId) : undefined;
-  const { copies } = local === undefined ? { copies: [] } : readShares({ repository, id: local });
+  const copies = local === undefined ? [] : knownCopies(readShares({ repository, id: local }));
   const remote = await chooseRemote(repository, given, copies[0]?.remote);
   const record = local && readRecord(repository, local);
   // Without metadata of the session, only a pull that was killed goes on.
@@ -192,7 +193,7 @@ function reasonOfLoss(record: SessionRecord | undefined, remote: string): string
 
 /** The session here that has this copy. */
 export function sessionWith(repository: Repository, name: string): SessionRecord | undefined {
-  const copiesOf = (id: SessionId) => attempt(() => readShares({ repository, id }).copies) ?? [];
+  const copiesOf = (id: SessionId) => attempt(() => knownCopies(readShares({ repository, id }))) ?? [];
   const hasIt = (record: SessionRecord) => copiesOf(record.session_id).some(({ share }) => share === name);
   return listRecords(repository).records.find(hasIt);
 }
@@ -211,7 +212,7 @@ export function ownShare(
     throw new AgtError(`session "${idOf(there.head)}" on ${remote} is already here, under the id "${here}"`, {
       hints: [`pull it under that id: ${commandToPull({ ...request, remote }, words)}`],
     });
-  const own = readShares({ repository, id }).copies.find(({ share }) => share === there.share);
+  const own = knownCopies(readShares({ repository, id })).find(({ share }) => share === there.share);
   if (own !== undefined || recordNamed(repository, id) === undefined) return own;
   throw new AgtError(`session "${id}" is another one here`, {
     hints: [`pull it under another id: ${commandToPullAs({ ...request, as: undefined }, there)}`],

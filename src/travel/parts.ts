@@ -3,15 +3,8 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
-import {
-  closeSync,
-  createReadStream,
-  createWriteStream,
-  openSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, createReadStream, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -132,13 +125,15 @@ export async function writePart(
   writeFileSync(plain, `${JSON.stringify(first)}\n`);
   const stdout = openSync(plain, 'a');
   const words = ['pack-objects', '--revs', '--stdout', '--thin', '--delta-base-offset', '--quiet'];
-  try {
-    await gitText(scratch.git, [...words, '--no-use-bitmap-index'], { input: wanted, stdout });
-  } finally {
-    closeSync(stdout);
-  }
-  const sealed = await sealStream(recipients, Readable.toWeb(createReadStream(plain)) as Bytes);
-  await pipeline(sealed, createWriteStream(file, { flags: 'a' }));
+  const pack = gitText(scratch.git, [...words, '--no-use-bitmap-index'], { input: wanted, stdout });
+  const packing = pack.finally(() => closeSync(stdout));
+  const content = async function* () {
+    await packing;
+    yield* createReadStream(plain);
+  };
+  // The library prepares itself while git packs.
+  const [sealed] = await Promise.all([sealStream(recipients, ReadableStream.from(content())), packing]);
+  await writeFile(file, sealed, { flag: 'a' });
   return statSync(file).size;
 }
 

@@ -1,5 +1,5 @@
 import { failurePoint } from '../disk/failure-point.ts';
-import { AgtError, EXIT } from '../errors.ts';
+import { AgtError } from '../errors.ts';
 import { sharedPartsRef } from '../filter/agent-refs.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { runGit } from '../git/run/git.ts';
@@ -30,6 +30,7 @@ import {
   type PullRequest,
   takeBack,
 } from './find-share.ts';
+import { noteHolders } from './held.ts';
 import { type Keys, readKeys } from './keys.ts';
 import { areHere, chainOf, rangeOf, takePart } from './parts.ts';
 import { fetchRefs } from './remote.ts';
@@ -71,6 +72,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
       const copies = local === undefined ? [] : withCopy(shares, { ...own, pulling: undefined }).copies;
       writeShares({ repository, id }, { copies, deleted: shares.deleted });
     }
+    await noteHolders(repository, remote, [there]);
     throw heldError(head, head.holder, request);
   }
   if (local === undefined && own === undefined) await requireFreeId(repository, id, head.refs['work']);
@@ -168,7 +170,6 @@ async function takeLease(
   const taker = winner?.head?.holder;
   const who = taker === undefined ? 'somebody' : `${taker.name}, in ${taker.repository},`;
   throw new AgtError(`${who} has taken session "${id}" meanwhile`, {
-    exitCode: EXIT.busy,
     hints: [`take it all the same: ${commandToPull(request, { take: true })}`],
   });
 }

@@ -94,7 +94,10 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   const { record, left, unseen, refs } = await locked((held) => capture(held, request));
   const share = (await findCopy(session, remote)) ?? newShare(remote);
   const plain = request.mode ?? share.plain;
-  const { recipients, madeKey } = await recipientsFor(repository, request.env, plain, share, request);
+  const [{ recipients, madeKey }, { length: snapshots }] = await Promise.all([
+    recipientsFor(repository, request.env, plain, share, request),
+    session.history(),
+  ]);
   const said = digestOf(record, refs, plain, release);
   // Somebody who is new among the recipients could not open the parts that are there.
   const isSealed = (recipients ?? []).every((one) => share.sealedFor?.includes(one));
@@ -103,13 +106,14 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   const isAsked = share.head !== undefined && (isWhole || isSame || dryRun);
   const there = over ?? (isAsked ? await readRefs(git, remote, share.share) : refsOf(share));
   if (over === undefined && there.head !== share.head) return lost(session, share, request, locked);
-  const snapshots = (await session.history()).length;
-  const done = { record, remote, snapshots, left, unseen, plain, openers: recipients, madeKey };
+  const done = { remote, snapshots, left, unseen, plain, openers: recipients, madeKey };
+  const leave = () => locked(async (held) => becomeAway(held, { remote }, now));
   if (isSame && there.parts === refsOf(share).parts) {
     // The remote may have a new name, or be back.
     const seen = withCopy(readShares(session), { ...share, failed: undefined });
     if (!dryRun) writeShares(session, seen, { durable: false });
-    return { ...done, size: undefined };
+    // A push that was killed has given it away.
+    return { ...done, record: release && !dryRun ? await leave() : record, size: undefined };
   }
   if (over === undefined && !again) requireWhole(record, snapshots, share, remote);
   const send = async (scratch: ScratchObjects): Promise<number | undefined> => {
@@ -132,9 +136,7 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   reportProgress('packing');
   const size = await withScratchObjects(repository, send);
   if (size === undefined) return lost(session, share, request, locked);
-  const isGone = release && !dryRun;
-  const after = isGone ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
-  return { ...done, record: after, size };
+  return { ...done, record: release && !dryRun ? await leave() : record, size };
 }
 
 /** Nobody has taken it since: what the remote has lost, the last one that had it sends again. */

@@ -24,6 +24,7 @@ import type { Session } from '../session/session.ts';
 import {
   type Held,
   type Holder,
+  knownCopies,
   type Lease,
   readKnownShares,
   readShares,
@@ -164,11 +165,15 @@ export function newShare(remote: string): Share {
 
 /** The copy on this remote, which may have had another name. A push that was killed may have come through. */
 export async function findCopy({ repository, id }: Held, remote: string): Promise<Share | undefined> {
-  const { copies, pushing } = readShares({ repository, id });
+  const shares = readShares({ repository, id });
+  const { pushing } = shares;
+  const copies = knownCopies(shares);
   const headOf = async ({ share }: Share) => (await readRefs(repository.git, remote, share)).head;
-  if (pushing?.remote === remote && (await headOf(pushing)) === pushing.head) return pushing;
+  const there = pushing?.remote === remote ? await headOf(pushing) : undefined;
+  if (there !== undefined && there === pushing?.head) return pushing;
   const named = copies.find((share) => share.remote === remote);
-  if (named !== undefined) return named;
+  // A first push that did not come through has made none.
+  if (named !== undefined && (named !== pushing || there !== undefined)) return named;
   for (const share of copies) if ((await headOf(share)) !== undefined) return { ...share, remote };
   return undefined;
 }

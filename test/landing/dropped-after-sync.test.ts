@@ -86,7 +86,7 @@ test('a conflict with a dropped commit: the hint of accept leads to it', () => {
   commit(sandbox, 'debug.c', 'more\n');
   git(repository, 'reset', '-q', '--hard', 'HEAD~1');
   commit(repository, 'other.c', 'other\n');
-  expect(agt(repository, 'accept', 's1').stderr).toContain('in the sandbox: agt session sync s1 --rebase\n');
+  expect(agt(repository, 'accept', 's1').stderr).toContain('in the sandbox: agt sync s1 --rebase\n');
   expect(agt(repository, 'sync', 's1', '--rebase').stderr).toContain(
     'main conflicts with s1 in 1 file: debug.c',
   );

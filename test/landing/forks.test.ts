@@ -63,7 +63,7 @@ describe('a session and its fork', () => {
     commitLine(repository, 3, 'drei');
     expect(row('s2')).toMatchObject({ ...OWN, merge: 'conflict' });
     const { stderr } = agt(repository, 'accept', 's2');
-    expect(stderr).toMatch(/conflicts with "main" in 1 file.*agt session sync s2\n$/s);
+    expect(stderr).toMatch(/conflicts with "main" in 1 file.*agt sync s2\n$/s);
     agtOk(repository, 'accept', 's3');
     expect(linesOn()).toEqual(LINES.with(2, 'drei').with(8, 'nine'));
   });

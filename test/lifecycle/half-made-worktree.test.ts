@@ -124,6 +124,29 @@ test('a file in a session that agt did not finish creating survives its removal'
   expect(agt(repository, 'session', 'show', 's2').exitCode).not.toBe(0);
 });
 
+test.each(ofToday(HALVES.map(([name], index) => ({ name, index }))))(
+  'a file in a session that agt did not finish creating comes back after doctor --fix, where $name',
+  ({ index }) => {
+    const { repository, sandbox } = makeSession();
+    kill(repository, 'create: worktree added#1', ['session', 'new', '--id', 's2']);
+    const second = join(sandbox, '../../s2/sandbox');
+    const gitDir = readFileSync(join(second, '.git'), 'utf8').replace('gitdir: ', '').trim();
+    for (const [, make] of HALVES.slice(0, index + 1)) make({ gitDir, sandbox: second });
+    write(join(second, 'work'), 'work\n');
+    const refused = agt(repository, 'session', 'path', 's2');
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(refused.stderr).toContain(
+      'did not finish creating session "s2"\nhint: finish or undo that: agt doctor --fix\n',
+    );
+    expect(agt(repository, 'doctor').stdout).toContain('error: s2: agt did not finish creating it');
+    agt(repository, 'doctor', '--fix');
+    agtOk(repository, 'undo', 's2');
+    expect(readFileSync(join(second, 'work'), 'utf8')).toBe('work\n');
+    expect(git(second, 'status', '--short', '--branch')).toMatch(/^## agt\/s2\n(.*\n)*\?\? work$/);
+    expect(agt(repository, 'doctor').stdout).not.toContain('error: ');
+  },
+);
+
 test('a restore deletes no file of somebody else beside the sandbox', () => {
   const { repository, sandbox } = makeSession();
   const notes = join(sandbox, '../.agt-worktree/notes');

@@ -119,3 +119,44 @@ test.each(ofToday(SCENES))('$name', { timeout: 600_000 }, ({ command, at, prepar
     }
   }
 });
+
+test.each(['', '--release'])('after a first push %s that the remote has taken and agt not noted', (more) => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  const words = ['session', 'push', 's1', ...more.split(' ').filter(Boolean)];
+  const env = { AGT_TEST_KILL_AT: 'push: moved#1' };
+  expect(run(process.execPath, [bundle, ...words], { cwd: here, env }).exitCode).toBe(null);
+  const stateOf = (path: string) => JSON.parse(agtOk(path, 'list', '--json'))[0].state;
+  const copies = () => JSON.parse(agtOk(here, 'session', 'list', '--remote', '--json'));
+  if (more !== '') {
+    // The same again gives it away, and it can come back.
+    agtOk(here, ...words);
+    expect(stateOf(here)).toBe('away');
+    expect(copies()).toMatchObject([{ repository: null }]);
+    agtOk(here, 'session', 'pull', 's1');
+    agtOk(here, 'session', 'push', 's1');
+    return;
+  }
+  // Another repository takes it before the next push: one copy, and this one learns so.
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  write(join(sessionOf(there, 's1').sandbox, 'b.txt'), 'theirs\n');
+  changeHere({ here } as Two);
+  expect(agt(here, ...words).stderr).toContain('session "s1" is away');
+  agtOk(there, 'session', 'push', 's1');
+  expect(copies()).toMatchObject([{ repository: there }]);
+  expect(agtOk(here, 'session', 'pull', 's1', '--take')).toContain('fork     s1-2 has what only');
+});
+
+test('a session that a killed push has given away can be pulled here and there', () => {
+  for (const taker of ['here', 'there'] as const) {
+    const two = makeTwo();
+    workIn(two.here);
+    const env = { AGT_TEST_KILL_AT: 'push: moved#1' };
+    const words = ['session', 'push', 's1', '--release'];
+    expect(run(process.execPath, [bundle, ...words], { cwd: two.here, env }).exitCode).toBe(null);
+    agtOk(two[taker], 'session', 'pull', 's1');
+    const listed = JSON.parse(agtOk(two.here, 'session', 'list', '--remote', '--json'));
+    expect(listed).toMatchObject([{ repository: two[taker] }]);
+    expect(agt(two.here, 'session', 'push', 's1').exitCode).toBe(taker === 'here' ? 0 : 1);
+  }
+});

@@ -238,7 +238,7 @@ test('the list of a remote says that somebody has taken a session that is active
   expect(list()).toBe('');
   agtOk(there, 'session', 'pull', 's1', '--take');
   expect(list()).toMatch(
-    /^note: s1 is active here, and .*, in .*\/there has taken it: agt session push s1\n$/,
+    /^note: s1 is still active here, but .*, in .*\/there has taken it; a push makes it away here: agt session push s1\n$/,
   );
   expect(agt(here, 'session', 'push', 's1').stderr).toContain('session "s1" is away');
   expect(list()).toBe('');

@@ -40,6 +40,7 @@ import { checkMounts } from './check-mounts.ts';
 import { checkMessages, checkPulls, checkSession, checkUserBranches } from './check-session.ts';
 import { FIX, type Finding, type Finishers, type Preview } from './finding.ts';
 import { findLeftovers, leftover, orphanFolders, orphanRefs, setAsideWork } from './leftovers.ts';
+import { unfinishedOperations } from './unfinished-operations.ts';
 
 interface CheckOptions {
   /** Reads every snapshot as well, which takes long. */
@@ -60,10 +61,9 @@ export async function checkRepository(
     ...brokenRegistrations(repository.commonDir, 'unfinished').map(describeUnfinishedWorktree),
     ...brokenRegistrations(repository.commonDir, 'cutOff').map(describeCutOffWorktree),
   ];
-  // With such a registration git can refuse every other question.
-  if (broken.length > 0) return broken;
-  const clone = await checkClone(repository);
   const { records, damaged } = listRecords(repository);
+  // With such a registration git can refuse every other question.
+  if (broken.length > 0) return [...broken, ...(await unfinishedOperations(repository, records, finishers))];
   const upstream = listUpstreamRecords(repository);
   const worktrees = await listWorktrees(repository.git);
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
@@ -82,7 +82,7 @@ export async function checkRepository(
     if (histories) ofSessions.push(...(await checkMessages(session)));
   }
   return [
-    ...clone,
+    ...(await checkClone(repository)),
     ...access,
     ...(access.length > 0 ? [] : await checkBudget(repository)),
     ...damaged.map((record) => describeDamaged(repository, record)),

@@ -1,12 +1,15 @@
 /** The operations that agt did not complete, as a table: how `agt doctor` finishes or undoes each. */
 import { existsSync } from 'node:fs';
+import { isLocked } from '../../disk/lock.ts';
 import { AgtError } from '../../errors.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
+import { sessionLockFile } from '../../layout.ts';
 import { removeSession } from '../../lifecycle/remove.ts';
 import { uncapturedFiles, undoCreation } from '../../lifecycle/undo-creation.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import type { Session } from '../../session/session.ts';
+import { Session } from '../../session/session.ts';
 import { GERUND, type Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
 import { FIX, type Finding, type Finishers } from './finding.ts';
@@ -39,6 +42,19 @@ export function checkIntent(
     findings: [{ level: 'error', about, problem, mend, fix }],
     checkRest: intent.operation === 'restore',
   };
+}
+
+/** Of all sessions, without the fixes, which need git. */
+export async function unfinishedOperations(
+  repository: Repository,
+  records: readonly SessionRecord[],
+  finishers: Finishers,
+): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const session of records.map((record) => new Session(repository, record)))
+    if (!(await isLocked(sessionLockFile(repository.agtDir, session.id))))
+      for (const { fix: _, ...finding } of checkIntent(session, finishers).findings) found.push(finding);
+  return found;
 }
 
 async function finishDrop(session: Session): Promise<void> {

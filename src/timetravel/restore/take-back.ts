@@ -46,6 +46,8 @@ export interface TakenBack {
   readonly wanted: Snapshot | undefined;
   readonly paths: readonly string[];
   readonly conflicts: readonly string[];
+  /** Those of them that the steps have solved: before, the file had the markers of a conflict. */
+  readonly solved: readonly string[];
   /** Those of them that stay as they are. */
   readonly kept: readonly string[];
   /** New files that git ignores in an attached folder. A restore deletes none. */
@@ -67,7 +69,7 @@ export async function planTakeBack(
     const now = new Map<string, Version>();
     /** Names of now, by those at the tip. */
     const moved = new Map<string, string>();
-    const conflicts = new Set<string>();
+    const [conflicts, solved] = [new Set<string>(), new Set<string>()];
     let isNothing = true;
     for (const span of request.spans) {
       const changes = await changesOf(git, span, scratch);
@@ -86,17 +88,20 @@ export async function planTakeBack(
         const nowPath = moved.get(tipPath) ?? tipPath;
         const ours = now.has(nowPath) ? now.get(nowPath) : there;
         const merged = await mergeVersions(git, scratch, { ours, base, theirs }, request);
+        const isSolved = !merged.isConflict && (await bringsMarkers(git, ours, merged.version));
+        const version = isSolved && request.onConflict === 'ours' ? ours : merged.version;
         const isRenamed = from !== path;
         const isTaken = (now.has(from) ? now.get(from) : atTip(from, undefined)) !== undefined;
         const isInTheWay = isRenamed && nowPath !== from && (nowPath !== path || isTaken);
         const to = isRenamed && !isInTheWay ? from : nowPath;
-        if (merged.isConflict || isInTheWay) conflicts.add(nowPath);
+        if (isSolved) solved.add(nowPath);
+        if (isSolved || merged.isConflict || isInTheWay) conflicts.add(nowPath);
         if (to !== nowPath) {
           now.set(nowPath, undefined);
           moved.set(tipPath, to);
         }
-        if (to === tipPath && isSame(merged.version, there)) now.delete(to);
-        else now.set(to, merged.version);
+        if (to === tipPath && isSame(version, there)) now.delete(to);
+        else now.set(to, version);
       }
     }
     for (const path of await obstructed(git, tip, now)) {
@@ -109,7 +114,8 @@ export async function planTakeBack(
     const isRefused = conflicts.size > 0 && request.onConflict === 'refuse';
     const wanted = isRefused || now.size === 0 ? undefined : await snapshotWith(git, scratch, tip, now);
     const kept = [...conflicts].filter((path) => !now.has(path));
-    return { wanted, paths: [...now.keys()], conflicts: [...conflicts], kept, staying, isNothing };
+    const all = { conflicts: [...conflicts], solved: [...solved], kept, staying };
+    return { wanted, paths: [...now.keys()], ...all, isNothing };
   });
 }
 
@@ -249,6 +255,16 @@ export async function mergeVersions(
 }
 
 const BINARY = 255;
+
+/** Those of a conflict of git, which an agent has solved since. */
+async function bringsMarkers(git: Git, now: Version, then: Version): Promise<boolean> {
+  if (now === undefined || then === undefined || isSame(now, then)) return false;
+  const contents = await readObjects(git, [now.oid, then.oid]);
+  const [has, had] = contents.map((object) =>
+    /^<{7} .*^>{7} /ms.test(object?.content.toString('latin1') ?? ''),
+  );
+  return had === true && has === false;
+}
 
 const isLink = (version: Version) => version?.mode === LINK;
 

@@ -4,8 +4,10 @@ import { constants } from 'node:os';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import type { EnvironmentChanges } from '../../../running/environment.ts';
+import { unfinishedError } from '../../../session/operation.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { requireSandbox } from '../../../session/sandbox.ts';
+import type { Session } from '../../../session/session.ts';
 import {
   defineCommand,
   defineSessionCommand,
@@ -21,11 +23,18 @@ export const sessionPath = defineSessionCommand({
   summary: 'print the path of the sandbox',
   examples: [['cd "$(agt session path fix-login)"', 'go to the sandbox']],
   run: async (_args, _context, session) => {
-    requireSandbox(session);
+    requireEntry(session);
     const { checkout, sandbox } = session.record;
     return { text: `${checkout ?? sandbox}\n` };
   },
 });
+
+/** Nobody is to work in a sandbox that agt has not made to its end. */
+function requireEntry(session: Session): void {
+  const { session_id: id, intent } = session.record;
+  if (intent?.operation === 'create') throw unfinishedError(id, 'create');
+  requireSandbox(session);
+}
 
 /** As git starts an editor: by the shell, in the foreground. Ctrl-C is for the editor. */
 function runEditor(editor: string, sandbox: string, { env }: Context): Promise<number> {
@@ -68,7 +77,7 @@ export const sessionOpen = defineCommand({
     if (args.as !== undefined)
       throw usageError(`"${args.id ?? ''}" is no file`, 'for example: agt session open x.agt --as x');
     const session = await connectAgain(await sessionInRepository(context, args));
-    requireSandbox(session);
+    requireEntry(session);
     const setting = await context.setting('agt.editor');
     const editor = setting || context.env['VISUAL'] || context.env['EDITOR'];
     const hints = ['set one: agt config set --global agt.editor "code --new-window", or VISUAL, or EDITOR'];

@@ -5,9 +5,8 @@ import { exportSession } from '../../../landing/export.ts';
 import { waysOff } from '../../../landing/off-branch.ts';
 import { draftPullRequest, openPullRequest } from '../../../landing/pull-request.ts';
 import { isUpToDate, type SyncResult, syncSession } from '../../../landing/sync.ts';
-import { solveFirst } from '../../../landing/target.ts';
+import { solveFirst, syncWith } from '../../../landing/target.ts';
 import { changeReason, planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
-import { shellQuote } from '../../../process/shell-quote.ts';
 import { warnOfRejected } from '../../../review/act.ts';
 import { wayBack } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
@@ -98,19 +97,13 @@ function describeUserBranch({ record: before }: Session, { record, branch }: Syn
 }
 
 function describeDropped(result: SyncResult, dryRun: boolean) {
-  const { branch, dropped, operation } = result;
+  const { record, branch, dropped, operation } = result;
   if (dropped.last === undefined) return '';
   const lost = `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
   if (operation === 'rebase') return `${dryRun ? 'would leave' : 'left'} out ${lost}\n`;
   const [stay, them] = dropped.commits.length === 1 ? ['stays', 'it'] : ['stay', 'them'];
   const rest = `in the sandbox, and agt accept leaves ${them} out`;
-  return `${lost}, ${stay} ${rest}; to take ${them} out here, too: ${withoutDropped(result)}\n`;
-}
-
-/** A command. */
-function withoutDropped({ record: { session_id: id, user_branch }, branch }: SyncResult) {
-  const from = branch === shortBranch(user_branch ?? '') ? '' : ` --from ${shellQuote(branch)}`;
-  return `agt sync ${id} --rebase${from}`;
+  return `${lost}, ${stay} ${rest}; to take ${them} out here, too: ${syncWith(record, branch, true)}\n`;
 }
 
 function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boolean): string {
@@ -134,8 +127,8 @@ function describeConflicts(result: SyncResult, dryRun: boolean): string {
   const orOnTop =
     operation === 'merge' &&
     record.from !== undefined &&
-    `hint: or pass over what has landed of ${record.from}: ${back}agt sync ${id} --rebase${dryRun ? ' -n' : ''}`;
-  const orWithout = hasOld ? `hint: or leave out ${lost}: ${back}${withoutDropped(result)}` : orOnTop;
+    `hint: or pass over what has landed of ${record.from}: ${back}${syncWith(record, branch, true)}${dryRun ? ' -n' : ''}`;
+  const orWithout = hasOld ? `hint: or leave out ${lost}: ${back}${syncWith(record, branch, true)}` : orOnTop;
   if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, orWithout]);
   return lines([
     `error: ${branch} conflicts with ${id} in ${files}`,

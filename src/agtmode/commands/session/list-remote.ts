@@ -3,7 +3,7 @@ import { showSize } from '../../../config/values.ts';
 import { attempt, plural } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
-import { placeOf, readShares } from '../../../session/share-file.ts';
+import { knownCopies, placeOf, readShares } from '../../../session/share-file.ts';
 import { isEnded } from '../../../session/state.ts';
 import { SHOWN, toOpen } from '../../../travel/find-share.ts';
 import { noteHolders } from '../../../travel/held.ts';
@@ -50,12 +50,14 @@ function takenSince(
   const holders = new Map(known.map(({ head, share }) => [share, head.holder]));
   return listRecords(repository).records.flatMap(({ session_id: id, state, away }) => {
     const copies =
-      state === 'active' && !away ? (attempt(() => readShares({ repository, id }).copies) ?? []) : [];
+      state === 'active' && !away ? (attempt(() => knownCopies(readShares({ repository, id }))) ?? []) : [];
     const holder = copies
       .map(({ share }) => holders.get(share))
       .find((one) => one && !isHere({ repository }, one));
     return holder
-      ? [`note: ${id} is active here, and ${placeOf(holder)} has taken it: agt session push ${id}`]
+      ? [
+          `note: ${id} is still active here, but ${placeOf(holder)} has taken it; a push makes it away here: agt session push ${id}`,
+        ]
       : [];
   });
 }

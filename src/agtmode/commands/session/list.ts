@@ -1,4 +1,5 @@
 /** agt session list and show. */
+import { existsSync } from 'node:fs';
 import { plural, usageError } from '../../../errors.ts';
 import { REVIEWS, reviewRef } from '../../../filter/agent-refs.ts';
 import { isActive } from '../../../filter/session-file.ts';
@@ -236,7 +237,8 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
   const { work_branch: work, user_branch: home, sandbox, exported, from } = record;
   const workBranch = shortBranch(work);
   const at = (tip: string | undefined) => (tip === undefined ? '' : ` at ${shortOid(tip)}`);
-  const removed = isEnded(record) ? 'removed with the session' : 'missing';
+  const broken = existsSync(sandbox) ? 'git does not know it as a worktree' : 'missing';
+  const removed = isEnded(record) ? 'removed with the session' : broken;
   const missing = isOutOfSight ? 'out of sight from here' : removed;
   const workTip = await resolveObject(session.git, work);
   const startCommit = shortOid(record.from_commit);

@@ -177,10 +177,18 @@ async function conflictError(
   { git, record }: Session,
   { steps }: AuthoredHistory,
   spans: readonly Snapshot[],
-  { conflicts }: TakenBack,
+  { conflicts, solved }: TakenBack,
   name: string,
   shown: (path: string) => string,
 ): Promise<AgtError> {
+  const paths = conflicts.map(shown).join(', ');
+  if (solved.length === conflicts.length)
+    return new AgtError(`${name} has solved conflicts in ${paths}, which would be back`, {
+      hints: [
+        'nothing has changed',
+        'keep those files: --keep-ours; or have the conflicts back: --write-conflicts',
+      ],
+    });
   const own = new Set(spans.map(({ commit }) => commit));
   const first = steps.findLastIndex(({ snapshot }) => own.has(snapshot.commit));
   const later = new Map(steps.slice(first + 1).map((step) => [step.snapshot, step]));
@@ -194,7 +202,6 @@ async function conflictError(
       return step?.author === 'restore' ? 'an undo or restore' : 'you or another program';
     });
   const by = who.length === 0 ? '' : ` (by ${[...new Set(who)].join(', ')})`;
-  const paths = conflicts.map(shown).join(', ');
   const where = `the same lines of ${paths} as ${name}, or lines beside them`;
   return new AgtError(`later changes${by} are in ${where}`, {
     hints: [
