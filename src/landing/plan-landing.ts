@@ -104,7 +104,10 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     const isHome = target.onto === record.user_branch && (!isLanded || record.landed?.onto === target.onto);
     if (isHome && isThere) throw nothingToAccept(git, record, target, content.head);
     const theirChanges = new Set((await diffTrees(git, base, target.from)).map(({ path }) => path));
-    const open = content.uncommitted.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
+    // A sync does not solve it then.
+    const isElsewhere = start !== undefined && target.onto !== record.user_branch;
+    const inTheWay = isElsewhere ? [] : content.uncommitted;
+    const open = inTheWay.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
     const way = open.length === 0 ? [] : [await commitFirst(session, open)];
     const solve = solveInSandbox(record, target, start !== undefined);
     throw conflictError(record, target, merged.conflicts, [...way, solve]);

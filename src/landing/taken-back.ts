@@ -157,8 +157,8 @@ export async function warnOfOthers(
   );
   const warnings = rest.map(({ commit, of, name, subject }) => {
     const since = never.has(commit) ? '' : ' any more';
-    const work = `this is work of ${of} "${name}", which "${shortBranch(onto)}" does not have${since}`;
-    return `${work}: ${shortOid(commit)} ${subject}`;
+    const work = `${shortOid(commit)} ${subject} comes along, a commit of ${of} "${name}"`;
+    return `${work}, which "${shortBranch(onto)}" does not have${since}`;
   });
   if (dropped.length === 0) return warnings;
   const back = request.dryRun ? '' : `agt unaccept ${id} && `;

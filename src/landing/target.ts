@@ -41,7 +41,7 @@ export async function findTarget(
       ...['for-each-ref', '--count=1', '--format=%(refname:short)', '--', remoteBranches(onto)],
     ]);
     throw new AgtError(`there is no branch "${shortBranch(onto)}"`, {
-      hints: [wayOut, `if it is gone: git branch ${[shortBranch(onto), there].map(shellQuote).join(' ')}`],
+      hints: [wayOut, `or make it: git branch ${[shortBranch(onto), there].map(shellQuote).join(' ')}`],
     });
   }
   return { onto, from, worktree: await worktreeOf(repository, onto) };

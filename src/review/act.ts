@@ -7,7 +7,7 @@ import { AgtError, listSome, plural } from '../errors.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees, editsOf, entryOf } from '../git/objects/raw-diff.ts';
 import { readIndex } from '../git/objects/scratch-index.ts';
-import { gitBytes, gitText } from '../git/run/git.ts';
+import { fieldsOf, gitBytes, gitText, runGit } from '../git/run/git.ts';
 import { acceptSession } from '../landing/accept.ts';
 import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
 import { nothingSeen } from '../landing/landing-errors.ts';
@@ -188,7 +188,11 @@ export async function takeRejectedBack(
   const common = { by: 'restore', filesOnly: true, label } as const;
   // The agent would commit what is staged.
   const staged = await readIndex(session.sandboxGit);
-  const unstaged = found.changes.filter(({ path, before }) => staged.get(path) === entryOf(before));
+  const listing = ['diff-index', '--cached', '--name-only', '-z', 'HEAD', '--'];
+  const added = new Set(fieldsOf((await runGit(session.sandboxGit, listing)).stdout));
+  const unstaged = found.changes.filter(
+    ({ path, before }) => added.has(path) && staged.get(path) === entryOf(before),
+  );
   const index = editsOf(unstaged, 'after');
   const restored = await restoreSession(session, { ...common, scope: paths, index, now, choose });
   await change(session, now, async ({ state }) => ({ state, result: undefined }));

@@ -142,7 +142,9 @@ export async function branchesLeft(session: Session, tip: Snapshot, spans: reado
     const isThere = to === last || (!isHead && (await isOnTop(user, last, to)));
     return from === to || !isThere ? [] : [{ ref, from, to, hasMore: to !== last }];
   });
-  return (await Promise.all(found)).flat();
+  // git switches to a branch that is there.
+  const isHead = ({ ref }: { readonly ref: string }) => Number(ref === 'HEAD');
+  return (await Promise.all(found)).flat().toSorted((a, b) => isHead(a) - isHead(b));
 }
 
 async function isOnTop(git: Git, from: string | undefined, to: string | undefined): Promise<boolean> {

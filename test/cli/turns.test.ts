@@ -280,7 +280,9 @@ test('undo by turns has as many as the log of turns, and the restores between th
     if (name === 'two') agtOk(sandbox, 'restore', '@{1}');
   }
   expect(JSON.parse(agtOk(sandbox, 'log', '--turns', '--json'))).toHaveLength(3);
-  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(' 9 turns: "s1" has only 4 to go to\n');
+  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(
+    ' 9 turns: "s1" has only 4 turns to take back\n',
+  );
   agtOk(sandbox, 'undo', '--turns', '4');
 });
 

@@ -244,6 +244,8 @@ test('commits of another branch that a rebase by hand has brought are named', ()
   git(sandbox, 'commit', '-qam', 'Agent');
   git(sandbox, 'rebase', '-q', 'other');
   const { stderr, stdout } = agt(repository, 'accept', 's1', '-n');
-  expect(stderr).toMatch(/^warning: this is work of branch "other", which "main" does not have: \w+ Mine\n$/);
+  expect(stderr).toMatch(
+    /^warning: \w+ Mine comes along, a commit of branch "other", which "main" does not have\n$/,
+  );
   expect(stdout).toContain('\n    Agent\n\n    With work of branch other: Mine\n');
 });

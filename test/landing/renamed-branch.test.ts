@@ -8,7 +8,7 @@ import { agt, agtOk, git, run, write } from '../harness/world.ts';
 test('after git branch -m, status and sync name the way on, and sync --from takes it', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   git(repository, 'branch', '-m', 'main', 'trunk');
-  const gone = 'main: this branch is gone, and the work of s1 is to land there';
+  const gone = 'main: this branch is not here, and the work of s1 is to land there';
   for (const command of ['status', 'doctor']) expect(agt(repository, command).stdout).toContain(gone);
   expect(agt(repository, 'doctor').stdout).toMatch(/^1 problem\n/);
   expect(agt(repository, 'sync', 's1').stderr).toBe(

@@ -101,7 +101,7 @@ test('work that was accepted elsewhere is on the branch here, or no longer, only
   const other = agtOk(here, 'path', 's2');
   git(other, 'pull', '-q', 'origin', 'main');
   const warning = (end: string) =>
-    `this is work of session "s1", which "main" does not have${end}: ${landed}`;
+    ` comes along, a commit of session "s1", which "main" does not have${end}\n`;
   expect(agt(here, 'accept', 's2', '-n').stderr).toContain(warning(''));
   git(here, 'pull', '-q', 'origin', 'main');
   expect(place(' on main')).toMatchObject({ lost: false, elsewhere: false });
@@ -234,4 +234,21 @@ test('a session that its repository has lost comes back there without --take', (
     agtOk(here, 'session', 'pull', 's1');
     expect(factsOf(session)).toEqual(before);
   }
+});
+
+test('a session of a branch that is not here: pull says so, and doctor how to make it', () => {
+  const { here, there } = makeTwo();
+  git(here, 'switch', '-qc', 'feature');
+  git(here, 'push', '-q', 'origin', 'feature');
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1', '--release');
+  git(there, 'fetch', '-q');
+  expect(agt(there, 'session', 'pull', 's1').stderr).toBe(
+    'note: its work is for feature, a branch that is not here; see: agt doctor\n',
+  );
+  expect(agt(there, 'doctor').stdout).toContain(
+    'git branch feature origin/feature, or agt sync s1 --from BRANCH',
+  );
+  git(there, 'branch', 'feature', 'origin/feature');
+  expect(agtOk(there, 'doctor')).toContain('nothing is wrong');
 });

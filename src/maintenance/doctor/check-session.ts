@@ -7,7 +7,7 @@ import { attempt, FEW, isAgtError, listSome, systemFailure } from '../../errors.
 import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownPath } from '../../folders/store.ts';
-import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
+import { REMOTES, shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
@@ -80,11 +80,15 @@ export function checkUserBranches(records: readonly SessionRecord[], refs: Reado
   return [...Map.groupBy(gone, ({ user_branch }) => user_branch ?? '')].map(([ref, some]) => {
     const ids = some.map(({ session_id }) => session_id);
     const id = ids.length === 1 ? ids[0] : 'ID';
+    const branch = shortBranch(ref);
+    const there = [...refs].find((one) => one.startsWith(REMOTES) && one.endsWith(`/${branch}`));
+    const make =
+      there && `git branch ${[branch, there.slice(REMOTES.length)].map(shellQuote).join(' ')}, or `;
     return {
       level: 'warning',
-      about: shortBranch(ref),
-      problem: `this branch is gone, and the work of ${listSome(ids, FEW)} is to land there`,
-      mend: `agt sync ${id} --from BRANCH, or agt accept ${id} --onto BRANCH`,
+      about: branch,
+      problem: `this branch is not here, and the work of ${listSome(ids, FEW)} is to land there`,
+      mend: `${make ?? ''}agt sync ${id} --from BRANCH, or agt accept ${id} --onto BRANCH`,
     };
   });
 }

@@ -64,11 +64,10 @@ export function tooFar(
 ): AgtError {
   const { turns } = authorsOf(history.toReversed(), isAttached(record));
   const isByTurn = unit === 'turn' && turns.length > 0;
-  const others = isByTurn && most === turns.length ? '' : ' to go to';
   const id = shownId(record);
   const reason =
     by === 'undo'
-      ? `"${id}" has only ${most}${others}`
+      ? `"${id}" has only ${plural(most, unit)} to take back`
       : `${plural(most, unit)} ${most === 1 ? 'brings' : 'bring'} "${id}" to its last step`;
   return new AgtError(`cannot ${by} ${plural(count, unit)}: ${reason}`, {
     hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],

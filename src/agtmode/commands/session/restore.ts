@@ -264,8 +264,8 @@ function wayBack(
   { unit, count }: Pick<Distance, 'unit' | 'count'> = { unit: isPrompt ? 'turn' : 'step', count: 1 },
 ): string {
   const way = by === 'undo' ? 'redo' : 'undo';
-  const turns = way === 'redo' && count === 1 ? '--turn' : '--turns';
-  const other = isPrompt ? unit === 'step' && 'step' : unit === 'turn' && turns;
+  const turns = unit === 'turn' && (count === 1 ? '--turn' : '--turns');
+  const other = isPrompt ? unit === 'step' && 'step' : turns;
   const words = [isPrompt ? `agt ${way}` : commandToMove(record, way), other, count > 1 && count];
   return words.filter((word) => word !== false).join(' ');
 }

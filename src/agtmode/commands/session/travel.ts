@@ -3,6 +3,7 @@ import { showSize } from '../../../config/values.ts';
 import { plural, usageError } from '../../../errors.ts';
 import { SHARED } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import { resolveObject } from '../../../git/run/git.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { isAttached, listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
@@ -213,6 +214,8 @@ export const sessionPull = defineCommand({
     const { record, head, fork, wasHere, remote: from, landed, checkout, warnings = [] } = pulled;
     const { session_id: here, sandbox, state } = record;
     const isOver = isEnded(record) && !dryRun;
+    const home = isEnded(record) ? undefined : record.user_branch;
+    const lacks = home !== undefined && (await resolveObject(repository.git, home)) === undefined;
     const own = (await readKeys(context.env))?.identities ?? [];
     const mine = [...(await Promise.all(own.map(recipientOf))), ...repository.settings.recipients];
     const others = wasHere || dryRun ? [] : (head?.sealedFor ?? []).filter((key) => !mine.includes(key));
@@ -231,6 +234,7 @@ export const sessionPull = defineCommand({
       ]),
       warnings: lines(warnings.map((text) => `warning: ${text}`)),
       notes: lines([
+        lacks && `note: its work is for ${shortBranch(home)}, a branch that is not here; see: agt doctor`,
         head?.plain !== undefined && plainNote(here, from, head.plain),
         ...others.map((key) => `note: somebody else can open ${here} there, too: ${key}`),
         others.length > 0 &&

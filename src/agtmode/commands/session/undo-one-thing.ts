@@ -137,7 +137,8 @@ async function takeBack(
 async function describeBranches(session: Session, tip: Snapshot, spans: readonly Snapshot[], name: string) {
   const lines = (await branchesLeft(session, tip, spans)).map(async (moved) => {
     const was = where(moved.from).replace(/^at /, '');
-    const what = `${nameOf(moved.ref)} stays ${where(moved.to)}: ${name} moved it (was ${was})`;
+    const did = moved.to === undefined ? 'deleted' : 'moved';
+    const what = `${nameOf(moved.ref)} stays ${where(moved.to)}: ${name} ${did} it (was ${was})`;
     if (moved.hasMore) return `${what}, and there are newer commits on it`;
     return `${what}; to move it back: ${await commandToMoveBack(session, moved, false)}`;
   });
