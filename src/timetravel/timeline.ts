@@ -1,7 +1,7 @@
 /** Reads what each snapshot of a session changed. The number of git calls does not depend on the number of snapshots. */
 import { takenRef } from '../filter/agent-refs.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { findObject, findObjects, readObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
@@ -52,10 +52,8 @@ export async function readTimeline(
     const found = await compareWithStart(git, { commit, start }, completed);
     const own =
       label === AS_CHECKED_OUT ? new Set() : label === WITH_CHANGES && (await ownPaths(git, session, start));
-    entries.set(
-      commit,
-      found.filter(({ path, before }) => !own || before === undefined || own.has(path)),
-    );
+    const noted = found.filter(({ path, before }) => !own || before === undefined || own.has(path));
+    entries.set(commit, own ? noted : await withoutConverted(git, noted));
   }
   const sizes = await readSizes(git, [...entries.values()].flat());
   return snapshots.map((snapshot) => ({
@@ -69,6 +67,24 @@ async function ownPaths(git: Git, session: string, start: string) {
   const taken = await findObject(git, `${takenRef(session)}^{commit}`);
   return taken && new Set((await diffTrees(git, start, taken)).map(({ path }) => `sandbox/${path}`));
 }
+
+/** Without files that the checkout alone has given CRLF. */
+async function withoutConverted(git: Git, entries: readonly DiffEntry[]): Promise<DiffEntry[]> {
+  const names = entries.flatMap(({ before, after }) => (before && after ? [before.oid, after.oid] : []));
+  const known = new Map((await findObjects(git, names)).map((one) => [one?.oid, one?.size ?? 0]));
+  const sizes = ({ before, after }: DiffEntry) => [before, after].map((one) => known.get(one?.oid) ?? 0);
+  const isConverted = async (entry: DiffEntry) => {
+    const [was = 0, is = 0] = sizes(entry);
+    if (was === 0 || is <= was || is > 2 * was || is > MOST_CONVERTED) return false;
+    const contents = await readObjects(git, [entry.before?.oid ?? '', entry.after?.oid ?? '']);
+    const [stored, onDisk] = contents.map((one) => one?.content.toString('latin1'));
+    return onDisk?.replaceAll('\r\n', '\n') === stored;
+  };
+  const converted = await Promise.all(entries.map(isConverted));
+  return entries.filter((_, i) => !converted[i]);
+}
+
+const MOST_CONVERTED = 1_000_000;
 
 /** Without any that includes something, all files of the session. */
 export function completePathspecs(pathspecs: readonly Pathspec[]): readonly Pathspec[] {
