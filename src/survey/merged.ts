@@ -100,10 +100,12 @@ type Branch = Pick<Landed, 'onto' | 'from'>;
 /** The newest acceptance that the branch has still, unless `head` has it as well; if `isWhole`, one of all commits. */
 async function standing(git: Git, record: SessionRecord, { onto, from }: Branch, head = '', isWhole = false) {
   for (let one = record.landed; one !== undefined; one = one.before) {
-    if (one.onto !== onto || (isWhole && one.in_part && !one.with_commits)) continue;
-    const found = await findObjects(git, [`${one.source}^{commit}`, `${from}^{commit}`]);
-    const [source, tip] = found.map((object) => object?.oid);
+    if (isWhole && one.in_part && !one.with_commits) continue;
+    const names = [one.source, from, one.onto].map((name) => `${name}^{commit}`);
+    const [source, tip, there] = (await findObjects(git, names)).map((object) => object?.oid);
     const commit = source && tip && (await landedAs(git, one, tip));
+    // A branch that is gone may have another name now.
+    if (one.onto !== onto && (there !== undefined || !commit)) continue;
     if (!commit || (head && (await isAncestor(git, commit, head)))) return undefined;
     if (!(await isTakenBack(git, commit, tip))) return { source, commit };
   }

@@ -7,6 +7,7 @@ import { requireFreeId } from '../lifecycle/create.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
+import { withSessionLock } from '../session/lock.ts';
 import { readRecord, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import {
@@ -21,6 +22,7 @@ import { isEnded } from '../session/state.ts';
 import { arrived, goOn, leave, requireLeavable } from './arrive.ts';
 import { recipientsFor } from './content.ts';
 import {
+  becomeAway,
   commandToPull,
   commandToPullAs,
   findThere,
@@ -82,7 +84,15 @@ export async function pullSession(repository: Repository, request: PullRequest):
     const left = local && (await leave(repository, local, head, request));
     return { record: local ?? head.record, remote, head, wasHere: false, fork: left?.fork };
   }
-  if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
+  if (living !== undefined) {
+    await requireLeavable(new Session(repository, living), head, request.now);
+    const holder = isHere({ repository }, head.holder) ? undefined : head.holder;
+    // Nobody is to go on with what is here if this pull is killed.
+    if (living.away === undefined)
+      await withSessionLock({ repository, id }, async (locked) => {
+        becomeAway(locked, { remote, ...(holder && { holder }) }, request.now);
+      });
+  }
   await arrived(repository, id, head, '');
   const share = await takeLease({ repository, id }, there, head, { remote, parts, held }, request);
   failurePoint('pull: taken');

@@ -14,7 +14,7 @@ import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isBusy, type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
-import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
+import { awayError, refuseAway, unfinishedError } from '../session/operation.ts';
 import { recordToPush } from '../session/push-later.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -22,6 +22,7 @@ import { copyOn, readShares, type Share, withCopy, writeShares } from '../sessio
 import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, recipientsFor, requireWhole, type Wish } from './content.ts';
+import { becomeAway } from './find-share.ts';
 import { newestHere, snapshotsSince } from './held.ts';
 import { type Recipients, readKeys } from './keys.ts';
 import { addPart, partsToKeep } from './parts.ts';
@@ -73,7 +74,7 @@ export async function pushSession(session: Session, given: PushRequest): Promise
   const mode = plainMode(record, given);
   const remote = await chooseRemote(repository, given.remote, readShares(session).copies[0]?.remote);
   // Anybody may pull one that has ended.
-  const release = (given.release && !isEnded(record)) || isFree(record, given);
+  const release = (given.release && !isEnded(record)) || isFree(session, given);
   const request = { ...given, remote, mode, release };
   const lockForEach: Locked = (action) => withSessionLock(session, action, { mount: !given.asItIs });
   const push = () =>
@@ -131,7 +132,15 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
     reportProgress('pushing');
     requirePresent(session, request);
     const moving = { from: there, to: { ...share, ...next, ...has }, record, refs: sent, recipients };
-    return (await moveShare(session, scratch, { ...moving, step: 'push' })) && size;
+    let moved: Share | undefined;
+    // Killed between the two, a session that is here and free on the remote would have two owners.
+    if (release) await leave();
+    try {
+      moved = await moveShare(session, scratch, { ...moving, step: 'push' });
+    } finally {
+      if (release && moved === undefined) await locked(async (held) => held.write(record));
+    }
+    return moved && size;
   };
   reportProgress('packing');
   const size = await withScratchObjects(repository, send);
@@ -139,14 +148,16 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   return { ...done, record: release && !dryRun ? await leave() : record, size };
 }
 
-/** Nobody has taken it since: what the remote has lost, the last one that had it sends again. */
-function isFree({ away }: SessionRecord, { again }: PushRequest): boolean {
-  return again && away !== undefined && away.holder === undefined && !away.sealed;
+/** Nobody has taken it since: who had it last sends again what the remote has lost, or ends a push that was killed. */
+function isFree(session: Session, { again, release }: PushRequest): boolean {
+  const { away } = session.record;
+  const isWanted = again || (release && readShares(session).pushing !== undefined);
+  return isWanted && away !== undefined && away.holder === undefined && !away.sealed;
 }
 
 async function capture(session: LockedSession, request: Push) {
   const { now, dryRun, asItIs } = request;
-  if (!isFree(session.record, request)) refuseAway(session.record);
+  if (!isFree(session, request)) refuseAway(session.record);
   const { intent } = requirePresent(session, request);
   if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
   const look = dryRun ? previewCapture : captureSession;
@@ -194,7 +205,8 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
     ...(!there.head && { sealed: true as const }),
   };
   if (request.dryRun) throw awayError({ ...session.record, away });
-  writeShares(session, { ...withCopy(readShares(session), share), pushing: undefined });
+  const seen = withCopy(readShares(session), { ...share, failed: undefined });
+  writeShares(session, { ...seen, pushing: undefined });
   const record = await locked(async (held) => becomeAway(held, away, request.now));
   const { tip, isOurs } = await newestHere(session, share.refs);
   const unsent = isOurs ? await snapshotsSince(session, share.refs['tip'], tip) : 0;
@@ -202,17 +214,6 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
   const yours = `${plural(unsent, 'snapshot')} of this repository ${are} not on ${share.remote}; a pull makes a fork of ${them}`;
   const ended = isEnded(record) ? [`here it stays ${record.state}`] : [];
   throw awayError(record, [...ended, ...(unsent === 0 ? [] : [yours])]);
-}
-
-function becomeAway(
-  session: LockedSession,
-  away: NonNullable<SessionRecord['away']>,
-  now: Date,
-): SessionRecord {
-  const { record } = session;
-  const next = isEnded(record) ? record : inState(record, 'away', { now });
-  session.write({ ...next, away });
-  return session.read() ?? record;
 }
 
 interface LaterRequest {

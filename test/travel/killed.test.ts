@@ -1,5 +1,5 @@
 /** push and pull killed between every two steps: the same command goes on, one repository has the session, nothing is lost. */
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
@@ -159,4 +159,46 @@ test('a session that a killed push has given away can be pulled here and there',
     expect(listed).toMatchObject([{ repository: two[taker] }]);
     expect(agt(two.here, 'session', 'push', 's1').exitCode).toBe(taker === 'here' ? 0 : 1);
   }
+});
+
+test('where a pull or a push that gives away was killed, nobody goes on with what is old', () => {
+  const two = makeTwo();
+  workIn(two.here);
+  agtOk(two.here, 'session', 'push', 's1');
+  agtOk(two.there, 'session', 'pull', 's1', '--take');
+  write(join(sessionOf(two.there, 's1').sandbox, 'a.txt'), 'newer\n');
+  agtOk(two.there, 'session', 'push', 's1');
+  // This side does not know yet that it is elsewhere.
+  const killAt = (point: string, ...words: string[]) => {
+    const env = { AGT_TEST_KILL_AT: `${point}#1` };
+    expect(run(process.execPath, [bundle, 'session', ...words], { cwd: two.here, env }).exitCode).toBe(null);
+    for (const act of [
+      ['accept', 's1'],
+      ['sync', 's1'],
+      ['session', 'run', 's1', '--', 'true'],
+    ])
+      expect(agt(two.here, ...act).stderr).toContain('session "s1" is away');
+  };
+  killAt('pull: moved', 'pull', 's1', '--take');
+  agtOk(two.here, 'session', 'pull', 's1', '--take');
+  changeHere(two);
+  killAt('push: moved', 'push', 's1', '--release');
+  agtOk(two.here, 'session', 'pull', 's1');
+  changeHere(two);
+  killAt('push: written down', 'push', 's1', '--release');
+  agtOk(two.here, 'session', 'push', 's1', '--release');
+  agtOk(two.there, 'session', 'pull', 's1');
+});
+
+test('a push that the remote refuses gives nothing away', () => {
+  const { here, remote } = makeTwo();
+  workIn(here);
+  const hook = join(remote, 'hooks/pre-receive');
+  mkdirSync(dirname(hook), { recursive: true });
+  writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  expect(agt(here, 'session', 'push', 's1', '--release').exitCode).toBe(1);
+  expect(JSON.parse(agtOk(here, 'list', '--json'))).toMatchObject([{ state: 'active', away: null }]);
+  rmSync(hook);
+  agtOk(here, 'session', 'push', 's1', '--release');
+  expect(JSON.parse(agtOk(here, 'list', '--json'))).toMatchObject([{ state: 'away' }]);
 });

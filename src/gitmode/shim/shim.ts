@@ -220,13 +220,14 @@ agt_pass() {
 case $agt_stash in '') agt_pass "$@" ;; esac
 
 # git prefers a program of this name to an alias.
-agt_known='${['', ...COMMANDS.keys(), ''].join(' ')}'
+agt_alias='' agt_known='${['', ...COMMANDS.keys(), ''].join(' ')}'
 case $agt_known in
 *" $agt_command "*) ;;
 *)
   if [ -x ${singleQuoted(execPath)}/"git-$agt_command" ] || command -v "git-$agt_command" >/dev/null; then
     exec "$agt_real" "$@"
-  fi${refuses ? '\n  agt_exec "$@" # an alias' : ''}
+  fi
+  ${refuses ? 'agt_exec "$@" # an alias' : 'agt_alias=1'}
   ;;
 esac
 
@@ -247,9 +248,11 @@ ${caseList([...commandsWith('guard'), ...amending])}
   exec "$agt_real" "$@"
   ;;
 esac
-# A list needs no snapshot.
-case $agt_command,$* in
-branch,*' -'[dDfmMC]* | branch,*' --d'* | branch,*' --forc'* | branch,*' --mo'* | tag,*' -'[df]* | tag,*' --d'* | tag,*' --forc'*)
+# A list needs no snapshot, and neither does a plain fetch or push.
+case $agt_alias$agt_command,$* in
+1* | rebase,* | pull,* | filter-branch,* | fetch,*:* | push,*[/.]* | reflog,*' expire'* | reflog,*' delete'* | \\
+  worktree,*' remove'* | worktree,*' add'* | branch,*' -'[dDfmMC]* | branch,*' --d'* | branch,*' --forc'* | \\
+  branch,*' --mo'* | tag,*' -'[df]* | tag,*' --d'* | tag,*' --forc'*)
   if agt_is_known; then agt_exec "$@"; fi
   ;;
 esac

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { COMMANDS, shimAction } from '../../../src/gitmode/commands.ts';
 import {
   AGT,
   agtOk,
@@ -76,6 +77,50 @@ describe.each([
     expect(git(folder, 'rev-parse', ref)).toBe(commit);
   });
 
+  test.each([
+    'rebase --abort',
+    'rebase --skip',
+    '-C . rebase --abort',
+    '--no-pager rebase --abort',
+    'ra',
+    'rs',
+  ])('git %s: a resolution comes back', (line) => {
+    const folder = makeFolder('project');
+    git(folder, 'config', 'alias.ra', 'rebase --abort');
+    git(folder, 'config', 'alias.rs', '!git rebase --abort');
+    git(folder, 'switch', '-qc', 'topic');
+    write(join(folder, 'a'), 'topic\n');
+    git(folder, 'commit', '-qam', 'topic');
+    git(folder, 'switch', '-q', 'main');
+    write(join(folder, 'a'), 'main\n');
+    git(folder, 'commit', '-qam', 'main');
+    git(folder, 'switch', '-q', 'topic');
+    expect(call(folder, 'rebase main').exitCode).toBe(1);
+    write(join(folder, 'a'), 'my resolution\n');
+    expect(call(folder, line).exitCode).toBe(0);
+    expect(readFileSync(join(folder, 'a'), 'utf8')).not.toContain('my');
+    agtOk(folder, 'undo');
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('my resolution\n');
+  });
+
+  test.each(['pull -q', 'rebase -q origin/main'])(
+    'a file that git ignores comes back after git %s',
+    (line) => {
+      const upstream = makeFolder('upstream');
+      const folder = join(dirname(upstream), 'project');
+      git(upstream, 'clone', '-q', '.', folder);
+      write(join(upstream, '.env'), 'of upstream\n');
+      git(upstream, 'add', '-f', '.env');
+      git(upstream, 'commit', '-qm', 'env');
+      git(folder, 'fetch', '-q');
+      agtOk(folder, 'snapshot');
+      write(join(folder, '.env'), 'KEY=1\n');
+      expect(call(folder, line).exitCode).toBe(0);
+      agtOk(folder, 'undo');
+      expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('KEY=1\n');
+    },
+  );
+
   test.each(['with.dot', '-dash-', 'two words', 'ä', `${'long'.repeat(15)}`, 'x.lock'])(
     'a folder named %s',
     (name) => {
@@ -117,6 +162,13 @@ describe.each([
     expect(readFileSync(join(linked, 'a'), 'utf8')).toBe('linked\n');
     expect(JSON.parse(agtOk(folder, 'snapshot', 'list', '--json'))).toHaveLength(1);
   });
+});
+
+test('the shim asks for each command that can destroy work whether agt has snapshots of the folder', () => {
+  const text = readFileSync(shim, 'utf8');
+  for (const [name, command] of COMMANDS)
+    if (command.destroys !== undefined && !shimAction(command).startsWith('guard'))
+      expect(text).toMatch(new RegExp(`[ \n]${name},[^)]*\\)\\n  if agt_is_known`));
 });
 
 test('a store that cannot be written: one warning, and git runs', () => {
