@@ -63,9 +63,7 @@ export async function nothingAt(
       isPart
         ? `${others.length} of ${there.length} hunks of ${shown} ${verb} ${state}`
         : `${shown} is marked as ${state}`,
-      args.now && state === 'rejected'
-        ? `take all such hunks back: agt review ${id} --now`
-        : `first: agt review ${id} ${args.split ? '--split ' : ''}--new${given.startsWith('-') ? '=' : ' '}${shellQuote(given)}${only}`,
+      `first: agt review ${id} ${args.split ? '--split ' : ''}--new${given.startsWith('-') ? '=' : ' '}${shellQuote(given)}${only}`,
     );
   }
   const see = `see: agt review ${id} --json`;

@@ -115,7 +115,8 @@ async function tipAfter(bench: Workbench, target: LandingTarget, request: Accept
   for (const { session, newer } of await plannedOn(target, request)) {
     const plan = await planLanding(session, { target: { ...target, from }, bench, request, newer });
     // With its source: a fork of the session goes on from there.
-    const parents = [...plan.parents, ...(isPart(plan) || !plan.source ? [] : [plan.source])];
+    const isWhole = !isPart(plan) || plan.hasCommits;
+    const parents = [...plan.parents, ...(isWhole && plan.source ? [plan.source] : [])];
     from = plan.commit ?? (await plainCommit(bench.git, plan.tree, parents));
   }
   return from;
@@ -153,7 +154,7 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
     if (isAgtError(alone) && alone.message === error.message) throw alone;
     throw new AgtError(`once the work of ${after.join(' and ')} has landed: ${error.message}`, {
       ...error,
-      hints: [`first let the others land: agt accept ${after.join(' ')}`, ...error.hints],
+      hints: [`accept what lands before it: agt accept ${after.join(' ')}`, ...error.hints],
     });
   });
   request.planned?.push({ session, newer });

@@ -64,7 +64,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const common = start ?? fork;
   const taken = await takenChanges(session);
   const begun = await baseWithTaken(session, bench, common, target, taken);
-  const base = await baseWithShared(session, bench, { base: begun, from: target.from, tree: content.tree });
+  const planned = request.planned?.map((one) => one.session.id) ?? [];
+  const ends = { base: begun, from: target.from, tree: content.tree, planned };
+  const base = await baseWithShared(session, bench, ends);
   const work = { ...content, tree: calls.tree };
   const standing = await request.withoutRejected?.(session, bench, work);
   const { rejected = 0 } = standing ?? {};

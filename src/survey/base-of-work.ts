@@ -10,6 +10,7 @@ import { editTree, type IndexEdit, plainCommit, withIndex } from '../git/objects
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { SessionId } from '../session/id.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { type Session, startCommit } from '../session/session.ts';
@@ -25,6 +26,8 @@ interface Ends {
   /** The content of the session; of its changes, `more` are those that no commit has. */
   readonly tree: string;
   readonly more?: readonly string[];
+  /** Sessions that have landed before this one, in a dry run of several. */
+  readonly planned?: readonly SessionId[];
 }
 
 /**
@@ -35,11 +38,12 @@ export async function sharedFiles(
   records: readonly SessionRecord[],
   { session_id: id, from: parent }: SessionRecord,
   git: Git,
-  { base, from, tree, more = [] }: Ends,
+  { base, from, tree, more = [], planned = [] }: Ends,
 ): Promise<IndexEdit[]> {
   const family = records.filter((one) => (one.session_id === id ? parent : one.from === id));
   const ids = new Set([id, parent, ...family.map(({ session_id }) => session_id)]);
-  const hasLanded = records.some((one) => ids.has(one.session_id) && one.landed);
+  const isPlanned = planned.some((one) => one !== id && ids.has(one));
+  const hasLanded = isPlanned || records.some((one) => ids.has(one.session_id) && one.landed);
   const forkedAt = hasLanded ? family.flatMap((one) => one.from_spec ?? []) : [];
   const taken = await findObject(git, `${takenRef(id)}^{commit}`);
   const namesOf = (path: string) => [

@@ -169,3 +169,22 @@ test.each([[], ['sync']])(
     expect(files).toMatchObject([{ path: 'b' }]);
   },
 );
+
+test('a dry run of a session and its fork lands both, as the acceptance does, where a hunk of both is rejected', () => {
+  const { repository, sandbox } = makeSession({ f: LINES.join('') });
+  writeFileSync(join(sandbox, 'new'), '1\n2\n');
+  writeFileSync(join(sandbox, 'f'), edited({ 3: 'three' }));
+  git(sandbox, 'add', '-A');
+  git(sandbox, 'commit', '-qm', 'One');
+  agtOk(repository, 'review', 's1', '--reject', 'f', '-m', 'no', '--tell');
+  agtOk(repository, 'fork', 's1', '--id', 's2');
+  const fork = join(agtOk(repository, 'path', 's2'));
+  writeFileSync(join(fork, 'new'), '1\n2\n3\n');
+  git(fork, 'commit', '-qam', 'Two');
+  for (const dryRun of [['-n'], []]) {
+    const { exitCode, stderr } = agt(repository, 'accept', 's1', 's2', ...dryRun);
+    expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('conflict')]);
+  }
+  expect(git(repository, 'show', 'main:new')).toBe('1\n2\n3');
+  expect(git(repository, 'show', 'main:f')).toBe(LINES.join('').trimEnd());
+});

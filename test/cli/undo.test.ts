@@ -102,7 +102,7 @@ describe('agt session undo and redo', () => {
     };
     expect(refused('undo', '7')).toEqual([
       1,
-      expect.stringMatching(/^error: cannot undo 7 steps: "s1" has only 6 steps to take back\n/),
+      expect.stringMatching(/^error: cannot undo 7 steps: "s1" has only 6 steps to go back to\n/),
     ]);
     expect(go(sandbox, 'undo')).toBe('3');
     expect(agt(sandbox, 'redo', '2').stderr).toMatch(

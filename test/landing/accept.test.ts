@@ -261,7 +261,7 @@ describe('agt accept', () => {
       { session_id: 's3', after: ['s1'], onto_before: tip(), files: [{ path: 'a', insertions: 1 }] },
     ]);
     expect(agt(repository, 'accept', 's1', 's2', '-n').stderr).toContain(
-      'hint: first let the others land: agt accept s1\nhint: a: ',
+      'hint: accept what lands before it: agt accept s1\nhint: a: ',
     );
     expect(agt(repository, 'accept', 's1', '-n').stdout).toContain('\nbranch   main\n');
     expect(agt(repository, 'accept', 's2', 's3', '-n').stdout).toContain('branch   main as it is after s2\n');
@@ -276,7 +276,7 @@ describe('agt accept', () => {
     write(join(sessionIn(repository, 's4').sandbox, 'b'), 'new\n');
     const { stderr } = agt(repository, 'accept', 's4', 's2', '-n');
     expect(stderr).toContain('error: session "s2" conflicts with "main" in 1 file');
-    expect(stderr).not.toContain('first let the others land');
+    expect(stderr).not.toContain('accept what lands before it');
   });
 });
 
