@@ -8,6 +8,9 @@ import { refreshIndex, requireGitDir, restoreIndex } from '../../checkout/sandbo
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { reviewRef } from '../../filter/agent-refs.ts';
+import { SUBMODULE } from '../../git/modes.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
+import { readIndex } from '../../git/objects/scratch-index.ts';
 import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
 import { gitText, resolveObject, runGit, updateRefs } from '../../git/run/git.ts';
 import { createSession, requireFreeId } from '../../lifecycle/create.ts';
@@ -18,6 +21,7 @@ import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { refuseFromNamespace } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { warmUp } from '../../workspace/clone.ts';
 import { examineWritten } from '../written-folder.ts';
@@ -179,9 +183,22 @@ export async function forkFolder(
     fill: async (made) => {
       const { plan } = await checkOutSnapshot(source.git, snapshot.commit, made.folder);
       failurePoint('fork: files written');
-      await gitText(made.sandboxGit, ['read-tree', 'HEAD']);
       const { statOf } = await examineWritten(made, plan, { hasTime: () => false });
-      refreshIndex(made.record.sandbox, workCommit.length / 2, statOf);
+      const { sandbox } = made.record;
+      await restoreIndex(
+        source.git,
+        await readSnapshotMetadata(source.git, snapshot.commit),
+        sandbox,
+        statOf,
+      );
+      const staged = [...(await readIndex(made.sandboxGit)).values()].filter(
+        (one) => !one.startsWith(SUBMODULE),
+      );
+      const oids = staged.flatMap((one) => one.split(' ')[1] ?? []);
+      // The repository may have lost what was staged then.
+      if (staged.length > 0 && !(await findObjects(user.git, oids)).includes(undefined)) return;
+      await gitText(made.sandboxGit, ['read-tree', 'HEAD']);
+      refreshIndex(sandbox, workCommit.length / 2, statOf);
     },
   });
   const first = await autocommit(new Session(user, record), { now });
