@@ -280,9 +280,7 @@ test('undo by turns has as many as the log of turns, and the restores between th
     if (name === 'two') agtOk(sandbox, 'restore', '@{1}');
   }
   expect(JSON.parse(agtOk(sandbox, 'log', '--turns', '--json'))).toHaveLength(3);
-  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(
-    ' 9 turns: "s1" has only 4 moments to go back to\n',
-  );
+  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toContain(' 9 turns: "s1" has only 4 moments ');
   agtOk(sandbox, 'undo', '--turns', '4');
 });
 
