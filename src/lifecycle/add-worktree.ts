@@ -10,7 +10,7 @@ import type { LockedSession } from '../session/lock.ts';
 /** Without `checkOut` git writes no files. */
 export async function addWorktree(
   { repository, record }: LockedSession,
-  { checkOut, showProgress }: { readonly checkOut: boolean; readonly showProgress: boolean },
+  { checkOut, showProgress = false }: { readonly checkOut: boolean; readonly showProgress?: boolean },
   config: GitConfig,
 ): Promise<void> {
   mendWorktrees(repository.commonDir);

@@ -13,7 +13,7 @@ import { shadowRef, stashRef, takenRef, tipRef, workRef } from '../filter/agent-
 import { hasRef, hasRefFiles, shortBranch } from '../git/files/ref-files.ts';
 import { refuseBlockedWorktrees, runWorktree } from '../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../git/run/config.ts';
-import { type Git, gitText, resolveObject, updateRefs } from '../git/run/git.ts';
+import { gitText, resolveObject, updateRefs } from '../git/run/git.ts';
 import { sharedFile } from '../layout.ts';
 import { catchInterrupts } from '../process/interrupts.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
@@ -22,12 +22,7 @@ import { requireWritable } from '../repository/sessions-place.ts';
 import type { SessionId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete, wayBack } from '../session/operation.ts';
-import {
-  chooseWorkspace,
-  keepRegistered,
-  removeWorkspace,
-  type WorkspaceFields,
-} from '../session/provider.ts';
+import { chooseWorkspace, keepRegistered, removeWorkspace } from '../session/provider.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
@@ -46,8 +41,8 @@ interface NewSession {
   readonly id: SessionId;
   /** The work branch starts here. */
   readonly workCommit: string;
-  /** The shadow branch starts here: the same commit, or for a fork a snapshot of the other session. */
-  readonly shadowCommit: string;
+  /** The shadow branch starts here, if not at the same commit: for a fork a snapshot of the other session. */
+  readonly shadowCommit?: string;
   readonly userBranch: string | undefined;
   readonly from?: SessionId | undefined;
   readonly fromSpec?: string | undefined;
@@ -55,11 +50,11 @@ interface NewSession {
   readonly now: Date;
   /** Fills the session folder when branches and worktree exist. A fork writes its files here. */
   readonly fill: (session: LockedSession, made: Made) => Promise<void>;
-  /** False: agt registers the worktree but leaves its files to `fill`. */
-  readonly checkOut: boolean;
+  /** Otherwise agt registers the worktree but leaves its files to `fill`. */
+  readonly checkOut?: true;
   /** The user's own checkout, in place of a worktree of the session. */
   readonly checkout?: string | undefined;
-  readonly showProgress: boolean;
+  readonly showProgress?: boolean;
   /** git's configuration, if the caller reads it already. */
   readonly config?: Promise<GitConfig>;
   /** A value of fs.snapshots; undefined for git. */
@@ -131,8 +126,17 @@ async function createResources(session: LockedSession, wanted: NewSession, undo:
   failurePoint('create: folder made');
 
   undo.push(() => gitText(git, ['update-ref', '-d', takenRef(record.session_id)]));
-  const refs = refsOf(record, wanted);
-  for (const ref of refs) undo.push(() => deleteRef(git, ref));
+  const { workCommit, shadowCommit = workCommit } = wanted;
+  const refs = [
+    [record.work_branch, workCommit],
+    [record.branch, shadowCommit],
+    [tipRef(record.session_id), shadowCommit],
+  ] as const;
+  for (const [ref, commit] of refs)
+    undo.push(async () => {
+      // One that somebody has moved stays.
+      if ((await resolveObject(git, ref)) === commit) await updateRefs(git, [`delete ${ref} ${commit}`]);
+    });
   const creating = refs.map(([ref, commit]) => `create ${ref} ${commit}`);
   await updateRefs(git, creating, 'agt: session');
   failurePoint('create: refs made');
@@ -140,13 +144,19 @@ async function createResources(session: LockedSession, wanted: NewSession, undo:
   if (wanted.checkout !== undefined) {
     // A snapshot holds only what is in the checkout again then.
     undo.push(() => updateRefs(git, [`delete ${record.branch}`, `delete ${tipRef(record.session_id)}`]));
-    undo.push(() => leaveAgain(session));
+    undo.push(async () => {
+      const undone = await undoEntering(session);
+      if (undone === undefined || undone.trouble !== undefined)
+        throw new AgtError(
+          `session "${record.session_id}" stays: what is in ${wanted.checkout} would be lost`,
+        );
+    });
     symlinkSync(wanted.checkout, record.sandbox);
     failurePoint('create: checkout linked');
     return { config, clone: undefined };
   }
   undo.push(() => runWorktree(git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
-  const checkOut = wanted.checkOut && cloned === undefined;
+  const checkOut = wanted.checkOut === true && cloned === undefined;
   await addWorktree(session, { ...wanted, checkOut }, config);
   failurePoint('create: worktree added');
   if (cloned !== undefined) await moveIntoWorktree(session, cloned.workspace, cloned.source);
@@ -170,13 +180,6 @@ async function undoSteps(undo: readonly Undo[], { checkout }: SessionRecord): Pr
   return isUndone;
 }
 
-/** @throws AgtError if the checkout cannot be again as it was. */
-async function leaveAgain(session: LockedSession): Promise<void> {
-  const undone = await undoEntering(session);
-  if (undone === undefined || undone.trouble !== undefined)
-    throw new AgtError(`session "${session.id}" stays: what is in ${session.record.checkout} would be lost`);
-}
-
 /** The same error, with what stays in the user's own checkout. */
 async function halfWay({ git, record }: Session, error: unknown): Promise<AgtError> {
   const { session_id: id, checkout } = record;
@@ -194,16 +197,6 @@ async function halfWay({ git, record }: Session, error: unknown): Promise<AgtErr
     exitCode: known?.exitCode ?? EXIT.failed,
     cause: error,
   });
-}
-
-/** The user's own checkout is no folder of a provider. */
-function workspaceOf(
-  repository: Repository,
-  folder: string,
-  { checkout, snapshots }: NewSession,
-): WorkspaceFields {
-  if (checkout === undefined) return chooseWorkspace(repository, folder, snapshots);
-  return { provider: 'git', ...(snapshots === 'disable' ? { captures: 'by command' } : {}) };
 }
 
 function describe(repository: Repository, wanted: NewSession, folder: string): SessionRecord {
@@ -224,16 +217,20 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
     ...(wanted.profile === undefined ? {} : { profile: wanted.profile }),
     isolation: 'none',
     ...workspaceOf(repository, folder, wanted),
-    ...workingCopyOf(wanted),
     state: 'creating',
     intent: { operation: 'create' },
   };
 }
 
-function workingCopyOf({ checkout, standsAt }: NewSession) {
-  if (checkout !== undefined) return { working_copy: 'in-place', checkout } as const;
-  if (standsAt !== undefined) return { working_copy: 'cow-overlay', stands_at: standsAt } as const;
-  return { working_copy: 'worktree' } as const;
+/** The user's own checkout is no folder of a provider. */
+function workspaceOf(repository: Repository, folder: string, { checkout, snapshots, standsAt }: NewSession) {
+  if (checkout !== undefined) {
+    const captures = snapshots === 'disable' ? ({ captures: 'by command' } as const) : {};
+    return { provider: 'git', ...captures, working_copy: 'in-place', checkout } as const;
+  }
+  const fields = chooseWorkspace(repository, folder, snapshots);
+  if (standsAt === undefined) return { ...fields, working_copy: 'worktree' } as const;
+  return { ...fields, working_copy: 'cow-overlay', stands_at: standsAt } as const;
 }
 
 /** `kept`: a work branch with this commit may be there. @throws AgtError if a session, a folder or a ref with this id exists. */
@@ -266,19 +263,4 @@ async function firstExisting({ git, commonDir }: Repository, refs: readonly stri
 
 function alreadyExists(kind: string, name: string, more = ''): AgtError {
   return new AgtError(`${kind} "${name}" already exists`, { hints: [`choose another id${more}`] });
-}
-
-type NewRef = readonly [ref: string, commit: string];
-
-function refsOf(record: SessionRecord, { workCommit, shadowCommit }: NewSession): NewRef[] {
-  return [
-    [record.work_branch, workCommit],
-    [record.branch, shadowCommit],
-    [tipRef(record.session_id), shadowCommit],
-  ];
-}
-
-/** Keeps the ref if somebody has moved it. */
-async function deleteRef(git: Git, [ref, commit]: NewRef): Promise<void> {
-  if ((await resolveObject(git, ref)) === commit) await updateRefs(git, [`delete ${ref} ${commit}`]);
 }

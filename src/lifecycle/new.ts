@@ -83,7 +83,6 @@ export async function newSession(repository: Repository, request: NewRequest): P
     ...request,
     id,
     workCommit: start.commit,
-    shadowCommit: start.commit,
     userBranch: start.userBranch,
     from: start.session,
     fromSpec: start.spec,

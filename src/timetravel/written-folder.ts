@@ -29,9 +29,9 @@ export interface WrittenFolder {
   readonly seed: (commit: string) => Promise<void>;
 }
 
-export interface WrittenOptions {
-  /** Whether agt has given a file the mtime of another one. */
-  readonly hasTime: (path: string) => boolean;
+interface WrittenOptions {
+  /** Whether agt has given a file the mtime of another one, which is to stay. */
+  readonly hasTime?: (path: string) => boolean;
   /** git's configuration in the sandbox, if the caller has read it. */
   readonly config?: GitConfig | undefined;
 }
@@ -40,7 +40,7 @@ export interface WrittenOptions {
 export async function examineWritten(
   session: Session,
   plan: CheckoutPlan,
-  { hasTime, config }: WrittenOptions,
+  { hasTime = () => false, config }: WrittenOptions = {},
 ): Promise<WrittenFolder> {
   try {
     const examined = examineFiles(session.folder, plan.writes, hasTime);
@@ -96,7 +96,7 @@ function indexDigest(sandbox: string, oidLength: number): string {
 /** By path. `stat` is undefined if the file is not there any more, or something else. */
 type Examined = ReadonlyMap<string, { readonly oid: string; readonly stat: BigIntStats | undefined }>;
 
-/** `folder` is absolute. `hasTime`: whether agt has given a file the time of another one, which is to stay. */
+/** `folder` is absolute. */
 export function examineFiles(
   folder: string,
   files: readonly Pick<FileToWrite, 'path' | 'oid' | 'kind'>[],

@@ -49,12 +49,8 @@ export interface NewInPlace {
 export async function newSessionInPlace(repository: Repository, request: InPlaceRequest) {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const checkout = requireCheckout(repository);
-  return oneAtATime(repository, checkout, () => begin(repository, { ...request, id, checkout }));
-}
-
-/** Waits for another agt that begins a session in the same checkout. */
-async function oneAtATime<T>({ agtDir }: Repository, checkout: string, action: () => Promise<T>): Promise<T> {
-  const lock = checkoutLockFile(agtDir, gitDirOf(checkout) ?? checkout);
+  const lock = checkoutLockFile(repository.agtDir, gitDirOf(checkout) ?? checkout);
+  const action = () => begin(repository, { ...request, id, checkout });
   return withLock(lock, `the checkout ${checkout}`, action, LONGEST_WAIT_MS);
 }
 
@@ -76,10 +72,7 @@ async function begin(
   const record = await createSession(repository, {
     ...request,
     workCommit: start.commit,
-    shadowCommit: start.commit,
     userBranch: start.userBranch,
-    checkOut: false,
-    showProgress: false,
     fill: async (session) => {
       work = await enterCheckout(inPlace(session), request.now, request.withChanges);
     },

@@ -99,8 +99,6 @@ async function createFork(
     fromSpec: origin.content.commit,
     profile: source.profile,
     now,
-    checkOut: false,
-    showProgress: false,
     fill: async (fork, { config, clone }) => {
       isClone = clone !== undefined;
       if (isClone) {
@@ -173,30 +171,25 @@ export async function forkFolder(
   const record = await createSession(user, {
     id,
     workCommit,
-    shadowCommit: workCommit,
     userBranch: start.userBranch,
     fromSpec: snapshot.commit,
     now,
     snapshots,
-    checkOut: false,
-    showProgress: false,
     fill: async (made) => {
       const { plan } = await checkOutSnapshot(source.git, snapshot.commit, made.folder);
       failurePoint('fork: files written');
-      const { statOf } = await examineWritten(made, plan, { hasTime: () => false });
+      const { statOf } = await examineWritten(made, plan);
       const { sandbox } = made.record;
-      await restoreIndex(
-        source.git,
-        await readSnapshotMetadata(source.git, snapshot.commit),
-        sandbox,
-        statOf,
+      const content = await readSnapshotMetadata(source.git, snapshot.commit);
+      await restoreIndex(source.git, content, sandbox, statOf);
+      const staged = [...(await readIndex(made.sandboxGit)).values()];
+      const files = staged.filter((one) => !one.startsWith(SUBMODULE));
+      const known = await findObjects(
+        user.git,
+        files.flatMap((one) => one.split(' ')[1] ?? []),
       );
-      const staged = [...(await readIndex(made.sandboxGit)).values()].filter(
-        (one) => !one.startsWith(SUBMODULE),
-      );
-      const oids = staged.flatMap((one) => one.split(' ')[1] ?? []);
       // The repository may have lost what was staged then.
-      if (staged.length > 0 && !(await findObjects(user.git, oids)).includes(undefined)) return;
+      if (staged.length > 0 && !known.includes(undefined)) return;
       await gitText(made.sandboxGit, ['read-tree', 'HEAD']);
       refreshIndex(sandbox, workCommit.length / 2, statOf);
     },

@@ -232,8 +232,7 @@ async function bringBack(
     const git = await putGitBack(there, wanted, { ...others, isNamed: request.by === 'restore' });
     return { changed, warnings: [...warnings, ...git.warnings], git };
   } else {
-    const hasTime = () => false;
-    const written = whole && (await examineWritten(session.with(record), whole, { hasTime }));
+    const written = whole && (await examineWritten(session.with(record), whole));
     const restored = await restoreGitDir(session.with(record), snapshot, wanted, written?.statOf);
     warnings.push(...restored);
   }
