@@ -17,15 +17,8 @@ import { requireSandbox, sandboxHead } from '../session/sandbox.ts';
 import { listUpstreamRecords, type UpstreamRecord } from '../session/upstream-record.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 
-export interface Adopted {
-  readonly record: SessionRecord;
-  /** The first snapshot. */
-  readonly commit: string | undefined;
-  /** Paths that agt could not capture. */
-  readonly failed: readonly { readonly path: string; readonly reason: string }[];
-}
-
-export function adoptSession(repository: Repository, id: SessionId, now: Date): Promise<Adopted> {
+/** Returns the metadata, and the result of the first capture. */
+export function adoptSession(repository: Repository, id: SessionId, now: Date) {
   return withSessionLock({ repository, id }, async (session) => {
     const found = listUpstreamRecords(repository).find(({ session_id }) => session_id === id);
     const record =
@@ -77,15 +70,15 @@ async function takeOver(session: LockedSession, found: UpstreamRecord, now: Date
   return record;
 }
 
-async function captureFirst(session: LockedSession, now: Date): Promise<Adopted> {
+async function captureFirst(session: LockedSession, now: Date) {
   const { git } = session;
   const kept = adoptedRef(session.id);
   const tip = await resolveObject(git, kept);
   const keep = tip === undefined ? [] : [tip];
   const captured = await captureSession(session, { now, label: 'adopted', keep });
   failurePoint('adopt: captured');
-  const isKept = async (commit: string) => await isAncestor(git, commit, tipRef(session.id));
-  if (tip !== undefined && (await isKept(tip))) await gitText(git, ['update-ref', '-d', kept, tip]);
+  if (tip !== undefined && (await isAncestor(git, tip, tipRef(session.id))))
+    await gitText(git, ['update-ref', '-d', kept, tip]);
   return { record: session.record, commit: captured.commit, failed: captured.failed };
 }
 

@@ -55,15 +55,8 @@ async function fetchRequest(
 }
 
 async function fetchFrom(git: Git, remote: string, refs: readonly string[]): Promise<void> {
-  await ask(git, remote, [
-    'fetch',
-    '--quiet',
-    '--no-write-fetch-head',
-    '--no-recurse-submodules',
-    '--',
-    remote,
-    ...refs,
-  ]);
+  const options = ['--quiet', '--no-write-fetch-head', '--no-recurse-submodules'];
+  await ask(git, remote, ['fetch', ...options, '--', remote, ...refs]);
 }
 
 async function ask(git: Git, remote: string, words: readonly string[]): Promise<string> {

@@ -28,7 +28,7 @@ import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete, refuseAway, unfinishedError } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
 import { isOwnMount } from '../session/provider.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { removalOf, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { isFolderOfOther, refuseMovedSandbox } from '../session/relocate.ts';
 import { refuseForeign } from '../session/sandbox.ts';
 import { Session } from '../session/session.ts';
@@ -164,7 +164,8 @@ async function finish(session: LockedSession, { deleteBranch, now }: RemovalOpti
     session.forget();
     return;
   }
-  if (isDecided(session.record)) await dropWorkBranch(session);
+  // Accepted, rejected or reverted: nobody needs the work branch, and the snapshots have its commits.
+  if ((removalOf(session.record)?.outcome ?? 'removed') !== 'removed') await dropWorkBranch(session);
   complete(session, 'remove', now);
 }
 
@@ -182,9 +183,16 @@ async function captureLastTime(
   session: LockedSession,
   { force, now, outcome = 'removed' }: RemovalOptions,
 ): Promise<Deleted> {
+  const { id, folder } = session;
   if (session.place !== 'here') {
-    if (!force && holdsFiles(session.folder)) throw cannotCapture(session.record);
-    return NOTHING;
+    if (force || !holdsFiles(folder)) return NOTHING;
+    throw new AgtError(`cannot capture session "${id}": its sandbox is no longer a worktree`, {
+      hints: [
+        `its folder still contains files: ${folder}`,
+        'move them away, or repair the sandbox: agt doctor',
+        'or delete them together with the session: --force',
+      ],
+    });
   }
   const captured = await captureSession(session, { now, label: BEFORE_END[outcome], isLast: true });
   if (!force) refuseLoss(session.record, captured);
@@ -193,16 +201,6 @@ async function captureLastTime(
 
 function deletedWith({ ignored, skipped, failed }: CaptureResult): Deleted {
   return { ignored, uncaptured: [...skipped, ...failed] };
-}
-
-function cannotCapture(record: SessionRecord): AgtError {
-  return new AgtError(`cannot capture session "${record.session_id}": its sandbox is no longer a worktree`, {
-    hints: [
-      `its folder still contains files: ${sessionFolder(record)}`,
-      'move them away, or repair the sandbox: agt doctor',
-      'or delete them together with the session: --force',
-    ],
-  });
 }
 
 function leftFiles(record: SessionRecord, { paths, refused }: Remaining): AgtError {
@@ -228,15 +226,9 @@ function refuseUnfinished({ session_id, intent }: SessionRecord, { outcome }: Re
     throw unfinishedError(session_id, intent.operation);
 }
 
-/** Accepted, rejected or reverted: nobody needs the work branch, and the snapshots have its commits. */
-function isDecided({ intent }: SessionRecord): boolean {
-  const outcome = intent?.operation === 'remove' ? intent.outcome : undefined;
-  return outcome !== undefined && outcome !== 'removed';
-}
-
 /** Whether this removal finishes one that was killed after it had deleted the branches. */
 async function hadDeletedBranches(session: Session): Promise<boolean> {
-  if (session.record.intent?.operation !== 'remove') return false;
+  if (removalOf(session.record) === undefined) return false;
   const refs = await existingRefs(session);
   return refs.every(({ ref }) => ref === session.record.work_branch);
 }

@@ -1,8 +1,8 @@
 /** Resolves `--from SPEC`: the commit that a new session starts at, and its user branch. */
 import { AgtError } from '../errors.ts';
 import type { FoundHead } from '../git/files/head-file.ts';
-import { HEADS } from '../git/files/ref-files.ts';
-import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { HEADS, REMOTES } from '../git/files/ref-files.ts';
+import { type Git, gitAnswer, gitLines, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import type { SessionId } from '../session/id.ts';
@@ -89,13 +89,11 @@ async function isRef(git: Git, name: string): Promise<boolean> {
 }
 
 /** As git-switch(1) guesses: the remote branch of that name, if exactly one remote has it. */
-async function onlyRemoteBranch(repository: Repository, name: string): Promise<string | undefined> {
-  if ((await gitAnswer(repository.git, ['check-ref-format', '--branch', name])) === undefined)
-    return undefined;
-  const remotes = (await gitText(repository.git, ['remote'])).split('\n').filter((remote) => remote !== '');
-  const found = await Promise.all(
-    remotes.map((remote) => resolveObject(repository.git, `refs/remotes/${remote}/${name}`)),
-  );
+async function onlyRemoteBranch({ git }: Repository, name: string): Promise<string | undefined> {
+  if ((await gitAnswer(git, ['check-ref-format', '--branch', name])) === undefined) return undefined;
+  const remotes = await gitLines(git, ['remote']);
+  const inRemote = (remote: string) => resolveObject(git, `${REMOTES}${remote}/${name}`);
+  const found = await Promise.all(remotes.map(inRemote));
   const commits = found.filter((commit) => commit !== undefined);
   return commits.length === 1 ? commits[0] : undefined;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { observeFiles } from '../autocommit/observe.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError, attempt, listSome } from '../errors.ts';
+import { AgtError, attempt, listSome, SOME } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
@@ -107,9 +107,6 @@ async function hasWork(session: Session): Promise<boolean> {
   return existsSync(session.folder) && (await uncapturedFiles(session)).length > 0;
 }
 
-/** One such file is reason enough to delete nothing. The message lists at most this many. */
-const MOST_LISTED = 10;
-
 /** agt writes a restored file under such a name first. */
 const TEMPORARY = /(^|\/)\.agt-\d+\.tmp$/;
 
@@ -119,24 +116,17 @@ const TEMPORARY = /(^|\/)\.agt-\d+\.tmp$/;
  * killed while it wrote a file, the content is only the beginning of one of those.
  */
 export async function uncapturedFiles(session: Session): Promise<string[]> {
-  const { last, writes, notCaptured } = await scanAgainstTip(session);
-  const found = notCaptured;
-  for (const [path, { oid }] of writes) {
-    if (found.length >= MOST_LISTED) break;
+  const { git } = session.repository;
+  const tip = (await resolveObject(git, tipRef(session.id))) ?? session.record.from_commit;
+  const { last, scanned } = await observeFiles(git, captureTarget(session), tip);
+  const found = [...scanned.skipped, ...scanned.failed].map(({ path }) => path);
+  for (const [path, { oid }] of scanned.writes) {
+    if (found.length >= SOME) break; // one is reason enough to delete nothing
     const captured = last.find(path)?.oid;
     if (oid === captured || TEMPORARY.test(path)) continue;
     if (!(await isElsewhere(session, path, captured))) found.push(path);
   }
   return found.map(displayPath);
-}
-
-async function scanAgainstTip(session: Session) {
-  const { git } = session.repository;
-  const target = captureTarget(session);
-  const tip = (await resolveObject(git, tipRef(session.id))) ?? session.record.from_commit;
-  const { last, scanned } = await observeFiles(git, target, tip);
-  const { writes, skipped, failed } = scanned;
-  return { last, writes, notCaptured: [...skipped, ...failed].map(({ path }) => path) };
 }
 
 /** Whether the file is the beginning of a file that is stored in another place. `captured` is a blob. */

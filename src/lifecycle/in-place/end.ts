@@ -40,11 +40,11 @@ import { requireUsersSide } from './users-side.ts';
  */
 export async function leaveCheckout(session: LockedSession, options: RemovalOptions) {
   const { record } = session;
-  const isGone = phaseOf(record) !== 'deleting' && isCheckoutGone(session);
+  const isGone = removalOf(record)?.phase !== 'deleting' && isCheckoutGone(session);
   if (isActive(record) && !isGone) await captureBeforeTheEnd(session, options);
   let begun = beginRemoval(session, 'returning', options);
   let trouble: AgtError | undefined;
-  if (phaseOf(begun) !== 'deleting') {
+  if (removalOf(begun)?.phase !== 'deleting') {
     const ending = session.with(begun);
     trouble = isGone ? await keptWithoutCheckout(session) : await returnAll(ending, options.now);
     begun = inLastPhase(ending, trouble);
@@ -122,10 +122,6 @@ async function lastTip(session: Session): Promise<string> {
   const start = session.record.from_commit;
   const history = await session.history();
   return history.map(({ parents }) => parents[1]).find((tip) => tip !== undefined && tip !== start) ?? start;
-}
-
-function phaseOf(record: SessionRecord) {
-  return removalOf(record)?.phase;
 }
 
 /** @param trouble why the ref of what was set aside stays */

@@ -14,7 +14,6 @@ import { bringGitDirectory as bringCopy, keepGitDirectory } from '../../git/file
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, isAncestor, resolveObject } from '../../git/run/git.ts';
 import { nestedDirectory } from '../../layout.ts';
-import type { Session } from '../../session/session.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { type InPlace, replaceIndex } from './checkout.ts';
 
@@ -76,11 +75,7 @@ export function keepGitDirectories(place: InPlace, repositories: readonly Nested
   }
 }
 
-export function dropGitDirectories(session: Session): void {
-  rmSync(storeOf({ session }), { recursive: true, force: true });
-}
-
-function storeOf({ session }: { readonly session: Session }): string {
+function storeOf({ session }: InPlace): string {
   return nestedDirectory(session.repository.agtDir, session.id);
 }
 
@@ -176,7 +171,9 @@ export async function putRepositoryBack(place: InPlace, before: NestedRepository
   const now = await lookAtRepository(git, checkout, before.path);
   const inside = inDirectory(git, directory);
   if (now.head !== before.head || now.commit !== before.commit) {
-    if (now.commit !== undefined && (await isNew(inside, now.commit, before.commit)))
+    const isKnown = async (commit: string) =>
+      before.commit !== undefined && (await isAncestor(inside, commit, before.commit));
+    if (now.commit !== undefined && !(await isKnown(now.commit)))
       await gitText(inside, ['update-ref', nestedRef(record.session_id), now.commit]);
     failurePoint('in place: commits of a submodule kept');
     await putHeadBack(inside, before);
@@ -187,11 +184,6 @@ export async function putRepositoryBack(place: InPlace, before: NestedRepository
   }
   failurePoint('in place: submodule put back');
   return true;
-}
-
-async function isNew(git: Git, commit: string, before: string | undefined): Promise<boolean> {
-  if (before === undefined) return true;
-  return !(await isAncestor(git, commit, before));
 }
 
 async function putHeadBack(git: Git, { head = '', commit }: NestedRepository): Promise<void> {

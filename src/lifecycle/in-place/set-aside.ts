@@ -15,7 +15,7 @@ import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { addAll, copyIndex, withIndex, writeTree } from '../../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, gitFailed, gitText, resolveObject, runGit } from '../../git/run/git.ts';
-import { inPlaceFile } from '../../layout.ts';
+import { inPlaceFile, nestedDirectory } from '../../layout.ts';
 import { quotedPathspec, shellQuote } from '../../process/shell-quote.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
@@ -39,7 +39,7 @@ import {
   refreshTimes,
 } from './checkout.ts';
 import { changedSince, deleteLater, move, planMove } from './move-files.ts';
-import { dropGitDirectories, keepGitDirectories } from './nested.ts';
+import { keepGitDirectories } from './nested.ts';
 import { planTarget, type Target } from './target.ts';
 import { listUsersSide, readUsersSide, storeUsersSide, type UsersSide } from './users-side.ts';
 
@@ -108,10 +108,8 @@ async function refuseUncaptured({ git, checkout }: InPlace, first: string, dirty
 }
 
 function isFile(path: string): boolean {
-  // A directory on the way has become a file.
-  return (
-    attempt(() => lstatSync(systemPath(path), { throwIfNoEntry: false })?.isDirectory() === false) ?? false
-  );
+  // A directory on the way may have become a file.
+  return attempt(() => lstatSync(systemPath(path)))?.isDirectory() === false;
 }
 
 async function writeStash(place: InPlace, side: UsersSide): Promise<void> {
@@ -170,7 +168,7 @@ export async function dropStash(session: LockedSession): Promise<void> {
   const ref = stashRef(session.id);
   const stash = await resolveObject(git, ref);
   if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
-  dropGitDirectories(session);
+  rmSync(nestedDirectory(session.repository.agtDir, session.id), { recursive: true, force: true });
 }
 
 function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {

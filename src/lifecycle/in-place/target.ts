@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/staged-index.ts';
 import { parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
 import { FILE, IN_INDEX, LINK, PROGRAM, SUBMODULE } from '../../git/modes.ts';
-import { type DiffEntry, diffIndex, diffTrees } from '../../git/objects/raw-diff.ts';
-import { editIndex, editTree, type IndexEdit, withIndex } from '../../git/objects/scratch-index.ts';
+import { type DiffEntry, diffIndex, diffTrees, editsOf, entryOf } from '../../git/objects/raw-diff.ts';
+import { editIndex, editTree, withIndex } from '../../git/objects/scratch-index.ts';
 import { fieldsOf, type Git, gitBytes, gitText } from '../../git/run/git.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { readCapturedIndex } from '../../snapshot/format.ts';
@@ -62,12 +62,8 @@ export async function planTarget(
       const staged = await diffIndex(scratch, base);
       const found = conflictsOf(entriesOf(staged), entriesOf(landed));
       for (const path of found) conflicts.add(path);
-      const edits = staged.filter(({ path }) => found.has(path));
-      await editIndex(
-        scratch,
-        edits.map(({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`]),
-        base.length,
-      );
+      const conflicting = staged.filter(({ path }) => found.has(path));
+      await editIndex(scratch, editsOf(conflicting, 'before'), base.length);
     }
     // The worktree is empty, which git takes for unchanged. It heeds a sparse checkout this way.
     if (landed.length > 0)
@@ -78,13 +74,14 @@ export async function planTarget(
     const written = landed.filter((one) => !isSubmodule(one) && !meetsRepository(staying, one.path));
     const paths = [...changed, ...replaced, ...written.map(({ path }) => path)];
     const files = await writtenFiles(scratch, index, base.length / 2, paths);
-    const directories = submodulesOf(index, base.length / 2).filter((path) => files.has(path));
+    const { entries } = parseIndex(index, base.length / 2);
+    const directories = entries.filter(({ path, mode }) => mode === IN_INDEX.submodule && files.has(path));
     if (withWork) for (const path of await fileConflicts(git, side, files)) conflicts.add(path);
     const wanted = new Map([...conflicts].map((path) => [path, undefined] as const));
     const changedFiles = await edited(git, first, new Map([...wanted, ...files]), copy);
     const emptyDirectories = [
       ...changedFiles.emptyDirectories,
-      ...directories.map((path) => `sandbox/${path}`),
+      ...directories.map(({ path }) => `sandbox/${path}`),
     ];
     const snapshot = { ...changedFiles, emptyDirectories };
     return { snapshot, index, submodules, conflicts: [...conflicts].sort() };
@@ -100,11 +97,6 @@ async function forgetStat(scratch: Git, index: string, oidLength: number, paths:
     scratch,
     fresh.map(({ path, mode, oid }) => [path, `${mode.toString(8)} ${oid}`]),
   );
-}
-
-function submodulesOf(index: Buffer, oidLength: number): string[] {
-  const { entries } = parseIndex(index, oidLength);
-  return entries.filter(({ mode }) => mode === IN_INDEX.submodule).map(({ path }) => path);
 }
 
 type Files = ReadonlyMap<string, TreeEntry | undefined>;
@@ -153,10 +145,7 @@ export async function writtenFiles(scratch: Git, index: Buffer, oidLength: numbe
 /** The snapshot with other files. */
 export async function edited(git: Git, snapshot: SnapshotMetadata, files: Files, copy: string) {
   if (files.size === 0) return snapshot;
-  const removals = [...files].filter(([, entry]) => entry === undefined);
-  const edits = [...removals, ...[...files].filter(([, entry]) => entry !== undefined)].map(
-    ([path, entry]) => [encodePath(`sandbox/${path}`), entry && `${entry.mode} ${entry.oid}`] as const,
-  );
+  const edits = [...files].map(([path, entry]) => [encodePath(`sandbox/${path}`), entryOf(entry)] as const);
   const tree = await editTree(withIndex(git, `${copy}-tree`), { tree: snapshot.commit }, edits);
   const others = new Map(snapshot.modes.others);
   for (const [path, entry] of files) {
@@ -180,7 +169,7 @@ function entriesOf(changes: readonly DiffEntry[]): Files {
 function conflictsOf(own: Files, landed: Files): Set<string> {
   const found = new Set<string>();
   for (const [path, entry] of own) {
-    if (landed.has(path) && !isSame(entry, landed.get(path))) found.add(path);
+    if (landed.has(path) && entryOf(entry) !== entryOf(landed.get(path))) found.add(path);
     if (entry !== undefined && parentDirectories(path).some((parent) => landed.get(parent) !== undefined))
       found.add(path);
   }
@@ -188,10 +177,6 @@ function conflictsOf(own: Files, landed: Files): Set<string> {
     if (entry !== undefined)
       for (const parent of parentDirectories(path)) if (own.get(parent) !== undefined) found.add(parent);
   return found;
-}
-
-function isSame(a: Partial<TreeEntry> | undefined, b: Partial<TreeEntry> | undefined): boolean {
-  return a?.oid === b?.oid && a?.mode === b?.mode;
 }
 
 /** A repository of the user's stays, and git status shows what the branch has there. */

@@ -1,5 +1,5 @@
 /** Ends a mounted snapshot: unmounts it, or removes the copy, then everything that agt made for it. Can be done again. */
-import { chmodSync, lstatSync, rmdirSync, type Stats } from 'node:fs';
+import { chmodSync, lstatSync, rmdirSync, rmSync, type Stats } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -12,13 +12,14 @@ import { removeAt } from '../../disk/remove-tree.ts';
 import { AgtError, errorCode, FEW, listSome } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
+import { mountFile } from '../../layout.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { runTool } from '../../providers/provider.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
 import { removeEmptyParents } from '../delete-folder.ts';
-import { deleteMount, isMounted, type MountPlace, type MountRecord } from './mount-record.ts';
+import { isMounted, type MountPlace, type MountRecord } from './mount-record.ts';
 
 /**
  * `lazy`: detach it now, although programs still have files of it open. `force`: delete also files of a copy that have changed.
@@ -47,7 +48,7 @@ export async function forgetMount(place: MountPlace, record: MountRecord): Promi
   failurePoint('unmount: directory removed');
   await runGit(place.git, ['update-ref', '-d', mountedRef(record.name)]);
   failurePoint('unmount: ref deleted');
-  deleteMount(place.agtDir, record);
+  rmSync(mountFile(place.agtDir, record.name), { force: true });
 }
 
 /** It may be mounted where this process cannot see it: in another container. Its server can unmount it. */

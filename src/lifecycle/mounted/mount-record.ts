@@ -2,7 +2,7 @@
  * Snapshots that are mounted as folders: one file each in `<common>/agt/mounts`. agt writes it before it makes anything, and
  * deletes it last. A ref keeps the snapshot meanwhile, so the end of its session, or `agt gc`, takes nothing away.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { identify, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
@@ -52,10 +52,6 @@ export function repositoryOfSource(source: string): string | undefined {
 
 export function writeMount(agtDir: string, record: MountRecord): void {
   writeFileAtomic(mountFile(agtDir, record.name), `${JSON.stringify(record, null, 2)}\n`, { durable: true });
-}
-
-export function deleteMount(agtDir: string, { name }: MountRecord): void {
-  rmSync(mountFile(agtDir, name), { force: true });
 }
 
 /** Undefined if it is gone or damaged. */
