@@ -106,10 +106,8 @@ export async function uninstall(
   for (const { session } of sessions) await removeSession(session, { force: true, deleteBranch: true, now });
   await forgetTemplate(repository);
   const { going, stays } = await otherRefs(repository);
-  await updateRefs(
-    git,
-    going.map((ref) => `delete ${ref}`),
-  );
+  const deletions = going.map((ref) => `delete ${ref}`);
+  await updateRefs(git, deletions);
   failurePoint('uninstall: refs deleted');
   for (const path of globSync(`{.,worktrees/*}/${basename(shimFactsFile(''))}`, { cwd: commonDir }))
     rmSync(join(commonDir, path), { force: true });

@@ -22,7 +22,6 @@ import {
   makingPath,
   PROVIDER_KINDS,
   parseToken,
-  type Token,
   tokenText,
 } from '../../providers/token.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -88,14 +87,9 @@ async function checkLease(state: string, lease: Lease): Promise<Finding | undefi
   if (isLastCopy)
     return { ...note, problem: `a ${kind} frozen moment ${gone}`, mend: `it goes with ${folder}` };
   const unmount = isMounted ? `umount ${shellQuote(about)} && ` : '';
-  const mend = `check what it contains, then: ${unmount}${howToDelete(token)}`;
+  const paths = [about, ...(kind === 'agentfs' ? [storeOf(about, token)] : [])].map(shellQuote);
+  const mend = `check what it contains, then: ${unmount}rm -rf ${paths.join(' ')}`;
   return { ...note, problem: `a ${kind} folder ${gone}`, mend };
-}
-
-function howToDelete(token: Token): string {
-  const path = shellQuote(token.path);
-  if (token.kind !== 'agentfs') return `rm -rf ${path}`;
-  return `rm -rf ${path} ${shellQuote(storeOf(token.path, token))}`;
 }
 
 /** Templates and moments that a repository took along when it was moved, or that nobody knows for another reason. */

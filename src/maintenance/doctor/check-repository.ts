@@ -228,11 +228,8 @@ function checkRegistration(
   const hasIndex = registration !== undefined && existsSync(join(registration, 'index'));
   // An earlier fix can have removed it already, so the exit code does not matter.
   const fix = () => runGit(repository.git, ['worktree', 'remove', '--force', '--force', path]);
-  const finding = {
-    level: 'note',
-    about: path,
-    problem: `git would prune this worktree: ${prunable}`,
-  } as const;
+  const problem = `git would prune this worktree: ${prunable}`;
+  const finding = { level: 'note', about: path, problem } as const;
   if (isInSessions) return [{ ...finding, mend: prune, fix }];
   const mend = `if it has moved: agt git worktree repair NEW-PLACE; if it is gone: ${prune}`;
   return [{ ...finding, mend: hasIndex ? mend : prune }];

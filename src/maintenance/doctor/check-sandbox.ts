@@ -11,7 +11,7 @@ import { gitText, resolveObject } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../layout.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
 import { reconnectToWorkBranch } from '../../session/register-worktree.ts';
 import {
   connect,
@@ -29,7 +29,7 @@ export async function checkSandbox(
   session: Session,
   worktrees: readonly WorktreeEntry[],
 ): Promise<Finding[]> {
-  const { record, place, id: about } = session;
+  const { git, record, place, id: about } = session;
   if (record.checkout !== undefined) return checkCheckout(session, record.checkout);
   if (place === 'here') return checkWorktree(session, worktrees);
   if (place === 'unmounted') {
@@ -41,14 +41,16 @@ export async function checkSandbox(
   const finding = { level: 'error', about, problem: describe(record, place, found), mend: FIX } as const;
   if (found !== undefined) {
     const reconnect = async (locked: LockedSession) => {
-      if (found.hasGitDirectory) setAside(record);
+      // A repository that somebody made in the sandbox goes out of it, with all that it holds.
+      if (found.hasGitDirectory)
+        renameSync(join(record.sandbox, '.git'), join(session.folder, `replaced-git-${Date.now()}`));
       connect(locked.with(record), found);
     };
     return [{ ...finding, fix: () => withSessionLock(session, reconnect) }];
   }
   const other = advice(session, place, worktrees);
   if (other !== undefined) return [{ ...finding, mend: other }];
-  if (!(await hasSnapshots(session)))
+  if ((await resolveObject(git, tipRef(about))) === record.from_commit)
     return [{ ...finding, fix: () => withSessionLock(session, () => reconnectToWorkBranch(session)) }];
   return [{ ...finding, mend: `agt restore ${about} @` }];
 }
@@ -86,16 +88,6 @@ function advice(
   if (moved !== undefined && moved.path !== sandbox)
     return `agt git worktree move ${shellQuote(moved.path)} ${shellQuote(sandbox)}`;
   return undefined;
-}
-
-async function hasSnapshots({ git, record: { session_id, from_commit } }: Session): Promise<boolean> {
-  return (await resolveObject(git, tipRef(session_id))) !== from_commit;
-}
-
-/** Moves a repository that somebody made in the sandbox out of it, with all that it holds. */
-function setAside(record: SessionRecord): void {
-  const aside = join(sessionFolder(record), `replaced-git-${Date.now()}`);
-  renameSync(join(record.sandbox, '.git'), aside);
 }
 
 async function checkCheckout(session: Session, checkout: string): Promise<Finding[]> {

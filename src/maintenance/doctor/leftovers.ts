@@ -52,16 +52,13 @@ export async function findLeftovers(
 ): Promise<Finding[]> {
   const { commonDir, agtDir } = repository;
   const isBusy = (await filterAsync(listLocks(agtDir), isLocked)).length > 0;
-  const left = [
-    ...abandonedByAgt(agtDir, records, isBusy).map((path) => [path, OF_AGT] as const),
-    ...(await abandonedLifeSigns(agtDir)).map((path) => [path, LIFE_SIGN] as const),
-    // In another container the process ids in names mean nothing.
-    ...(isBusy ? [] : namedByProcess(commonDir)).map((path) => [path, NAMED] as const),
-    ...abandonedByGit(commonDir, records).map((path) => [path, OF_GIT] as const),
-  ];
   return [
     ...(await staleLocks(agtDir)),
-    ...left.map(([path, why]) => leftover(path, why)),
+    ...abandonedByAgt(agtDir, records, isBusy).map((path) => leftover(path, OF_AGT)),
+    ...(await abandonedLifeSigns(agtDir)).map((path) => leftover(path, LIFE_SIGN)),
+    // In another container the process ids in names mean nothing.
+    ...(isBusy ? [] : namedByProcess(commonDir)).map((path) => leftover(path, NAMED)),
+    ...abandonedByGit(commonDir, records).map((path) => leftover(path, OF_GIT)),
     ...abandonedDirectories(scratchDirectory(agtDir)).map((path) => leftover(path, SCRATCH)),
     ...abandonedDirectories(probesDirectory(agtDir, sessionsDir)).map((path) => leftover(path, PROBE)),
     ...(await abandonedWorktreeFolders(repository, records)),
@@ -75,7 +72,6 @@ const NAMED = 'a temporary file, and the process that its name tells has ended';
 const OF_GIT = 'git has left it: 10 minutes old, and no process has it open';
 const UNFINISHED = 'a sandbox that agt had not finished when it was killed';
 const SCRATCH = 'a killed agt left this directory; the next agt session diff deletes it';
-
 const PROBE = 'a killed agt left this copy of a snapshot; the next agt bisect run deletes it';
 
 export function leftover(
@@ -221,16 +217,8 @@ function emptySessionsFolder(
     worktrees.some(({ path }) => path.startsWith(`${sessionsDir}/`));
   if (isInUse || !existsSync(sessionsDir) || readdirSync(sessionsDir).length > 0) return [];
   const fix = () => removeEmptyParents(sessionsDir);
-  const mend = `rmdir ${shellQuote(sessionsDir)}`;
-  return [
-    {
-      level: 'note',
-      about: sessionsDir,
-      problem: 'an empty folder, and no session is left for it',
-      mend,
-      fix,
-    },
-  ];
+  const problem = 'an empty folder, and no session is left for it';
+  return [{ ...leftover(sessionsDir, problem, fix), mend: `rmdir ${shellQuote(sessionsDir)}` }];
 }
 
 /** Also what is left of the folder of a removed session: files that no snapshot has. */

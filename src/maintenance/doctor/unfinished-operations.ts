@@ -8,7 +8,7 @@ import { removeSession } from '../../lifecycle/remove.ts';
 import { uncapturedFiles, undoCreation } from '../../lifecycle/undo-creation.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { removalOf, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { GERUND, type Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
@@ -16,8 +16,8 @@ import { FIX, type Finding, type Finishers } from './finding.ts';
 
 /** The command that a person would run instead of `agt doctor --fix`. */
 const COMMANDS: Partial<Record<Operation, (record: SessionRecord) => string>> = {
-  remove: ({ session_id: id, intent }) =>
-    `agt session ${intent?.operation === 'remove' && intent.outcome === 'rejected' ? 'reject' : 'remove'} ${id}`,
+  remove: (record) =>
+    `agt session ${removalOf(record)?.outcome === 'rejected' ? 'reject' : 'remove'} ${record.session_id}`,
   drop: () => 'agt gc',
   unaccept: ({ session_id: id }) => `agt session unaccept ${id}`,
 };
@@ -33,7 +33,7 @@ export function checkIntent(
   const mend = COMMANDS[intent.operation]?.(session.record) ?? FIX;
   const fix = () => ways[intent.operation](session);
   const { landed } = session.record;
-  const hasLanded = intent.operation === 'remove' && intent.outcome === 'accepted' && landed !== undefined;
+  const hasLanded = removalOf(session.record)?.outcome === 'accepted' && landed !== undefined;
   const after = hasLanded
     ? `, after its work had come to ${shortBranch(landed.onto)} as ${shortOid(landed.commit)}`
     : '';
@@ -65,18 +65,13 @@ async function finishDrop(session: Session): Promise<void> {
 
 /** @throws AgtError if somebody has worked in the folder since the capture before the removal. */
 async function finishRemoval(session: Session): Promise<void> {
-  const lost = mayHaveChanged(session.record) ? await uncapturedFiles(session) : [];
+  const { record, folder } = session;
+  // One that is still moving the folder, or is of a checkout, captures it once more itself.
+  const looksAgain = record.checkout !== undefined || removalOf(record)?.phase === 'moving';
+  const lost = looksAgain || !existsSync(folder) ? [] : await uncapturedFiles(session);
   if (lost.length > 0) {
     const advice = 'copy what you need, then run the command that agt doctor names';
     throw new AgtError(`not captured: ${lost.join(', ')} (${advice})`);
   }
   await removeSession(session, { force: false, now: new Date() });
-}
-
-/** A removal that is still moving the folder captures it once more itself. */
-function mayHaveChanged(record: SessionRecord): boolean {
-  const { intent, checkout } = record;
-  if (checkout !== undefined) return false; // it looks again itself
-  const isMoving = intent?.operation === 'remove' && intent.phase === 'moving';
-  return !isMoving && existsSync(sessionFolder(record));
 }

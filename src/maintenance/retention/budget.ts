@@ -33,16 +33,12 @@ export async function enforceBudget(
   hasChanges: () => Promise<boolean>,
 ): Promise<string[]> {
   const { repository } = session;
-  const { budget } = repository.settings;
-  if (budget === undefined || estimate(repository) <= budget) return [];
-  let total = await measure(repository);
-  if (total <= budget) return [];
+  if ((await excessOverBudget(repository)) === undefined) return [];
   const thinned = await thinActive(session, now);
-  if (thinned.length > 0) total = await measure(repository);
+  const excess = await excessOverBudget(repository);
   const warnings = thinned.length === 0 ? [] : [`agt.budget exceeded: thinned ${thinned.join(', ')}`];
-  if (total <= budget || !(await hasChanges())) return warnings;
-  const { problem, ways } = describeExcess(repository, total, budget);
-  throw new AgtError(`${problem}; nothing was captured`, { hints: [...warnings, ...ways] });
+  if (excess === undefined || !(await hasChanges())) return warnings;
+  throw new AgtError(`${excess.problem}; nothing was captured`, { hints: [...warnings, ...excess.ways] });
 }
 
 /** Why the next autocommit that has something to capture is refused, unless it can thin enough. */
@@ -50,10 +46,7 @@ export async function excessOverBudget(repository: Repository) {
   const { budget } = repository.settings;
   if (budget === undefined || estimate(repository) <= budget) return undefined;
   const total = await measure(repository);
-  return total <= budget ? undefined : describeExcess(repository, total, budget);
-}
-
-function describeExcess(repository: Repository, total: number, budget: number) {
+  if (total <= budget) return undefined;
   const isFolder = listRecords(repository).records.some(isAttached);
   const whose = isFolder ? 'this folder' : 'all sessions';
   const ways = isFolder

@@ -5,7 +5,7 @@ import { AgtError, errorCode } from '../../errors.ts';
 import { landedRef, reviewRef, takenRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
-import { findObject } from '../../git/objects/object-reader.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
 import { dropBranchSettings, gitText, resolveObject } from '../../git/run/git.ts';
 import { knownMergesFile, knownRefsFile, statCacheFile } from '../../layout.ts';
 import { unmergedCommits } from '../../lifecycle/unsaved-work.ts';
@@ -13,7 +13,7 @@ import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, retryAfterChange, withSessionLock } from '../../session/lock.ts';
 import { begin, complete } from '../../session/operation.ts';
-import { isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
+import { isAttached, listRecords } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { type Chain, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
@@ -36,7 +36,10 @@ interface WorkBranch {
 export async function applyRetention(repository: Repository, request: RetentionRequest) {
   const outcomes: SessionOutcome[] = [];
   const failures: { readonly id: string; readonly error: unknown }[] = [];
-  const affected = listRecords(repository).records.filter((record) => isAffected(record, request));
+  // agt takes no lock for the other sessions, so it does not matter if they are in use.
+  const affected = listRecords(repository).records.filter(
+    (record) => isEnded(record) || isAttached(record) || (request.thin && isActive(record)),
+  );
   for (const [i, { session_id: id }] of affected.entries()) {
     reportProgress('shortening histories', i, affected.length);
     try {
@@ -51,11 +54,6 @@ export async function applyRetention(repository: Repository, request: RetentionR
     }
   }
   return { outcomes, failures };
-}
-
-/** agt takes no lock for the other sessions, so it does not matter if they are in use. */
-function isAffected(record: SessionRecord, { thin }: RetentionRequest): boolean {
-  return isEnded(record) || isAttached(record) || (thin && isActive(record));
 }
 
 /** Undefined if there is nothing to do. */
@@ -77,14 +75,16 @@ export async function applyRetentionToSession(
 
 /** If agt is killed, the next `agt gc` reads the intent and finishes. */
 async function dropHistory(session: LockedSession, chain: Chain): Promise<WorkBranch | undefined> {
-  const { repository } = session;
-  const { git } = repository;
+  const { git, id } = session;
   const record = begin(session, { operation: 'drop' });
   const work = await workOf(session.with(record));
   const deletesWork = work?.stays === false;
-  const refs: [ref: string, commit: string | undefined][] = [
-    ...(await refsBeside(session)),
-    [tipRef(record.session_id), chain.tip],
+  // They keep the user's work of the begin, the work that landed, and what was seen in agt review.
+  const beside = [takenRef(id), landedRef(id), reviewRef(id)];
+  const found = await findObjects(git, beside);
+  const refs: (readonly [ref: string, commit: string | undefined])[] = [
+    ...beside.map((ref, i) => [ref, found[i]?.oid] as const),
+    [tipRef(id), chain.tip],
     [record.branch, chain.branch],
     [record.work_branch, deletesWork ? work.commit : undefined],
   ];
@@ -97,14 +97,6 @@ async function dropHistory(session: LockedSession, chain: Chain): Promise<WorkBr
   failurePoint('gc: refs deleted');
   complete(session.with(record), 'drop');
   return work;
-}
-
-/** They keep the user's work of the begin, the work that landed, and what was seen in agt review. */
-function refsBeside({ git, id }: Session) {
-  const refs = [takenRef(id), landedRef(id), reviewRef(id)];
-  return Promise.all(
-    refs.map(async (ref) => [ref, await findObject(git, ref)] as [string, string | undefined]),
-  );
 }
 
 /** The branch stays if a worktree has it checked out, or the user lacks its work, in this form and any other. */

@@ -23,7 +23,7 @@ type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored' | 'agent'>
  */
 export function keptWhenThinned(snapshots: readonly Marked[], now: number): Set<string> {
   const kept = new Set([
-    ...labelled(snapshots),
+    ...snapshots.filter(({ label }) => label !== undefined).map(({ commit }) => commit),
     ...neededForUndo(snapshots),
     ...failures(snapshots),
     ...endsOfWork(snapshots),
@@ -61,10 +61,6 @@ export function keptOfFolder(snapshots: readonly Marked[], now: number, retentio
   return new Set(
     [...(newest === undefined ? [] : [newest]), ...byPerson, ...young].map(({ commit }) => commit),
   );
-}
-
-function labelled(snapshots: readonly Marked[]): string[] {
-  return snapshots.filter(({ label }) => label !== undefined).map(({ commit }) => commit);
 }
 
 /** Each call that failed, with the snapshot before it. */

@@ -60,13 +60,13 @@ export async function planSession(
   const isWhole = isOver && kept.size === 0;
   if (going === 0 && !isWhole) return undefined;
   const action = isWhole ? 'drop' : isOver ? 'reduce' : 'thin';
+  // The next push would put the shorter history in the place of the whole one.
   const isByLabel = action === 'reduce' && !isOld;
-  const refused = isByLabel ? LABELLED : await reasonToSkip(session, chain, action);
+  const refused = isByLabel
+    ? 'a person has labelled some of its snapshots, so all of them stay'
+    : await reasonToSkip(session, chain, action);
   return { record, chain, action, kept, going, refused };
 }
-
-/** The next push would put the shorter history in the place of the whole one. */
-const LABELLED = 'a person has labelled some of its snapshots, so all of them stay';
 
 /** Whether the session was removed longer ago than agt.retention, or a killed gc began to drop it. */
 function retentionIsOver(record: SessionRecord, retention: number, now: number): boolean {

@@ -75,7 +75,8 @@ export async function previewPrune(repository: Repository, expire: string) {
 async function lookForUnreachable(repository: Repository, expire: string) {
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
-  requireReadableRefs(commonDir);
+  refuseBlockedWorktrees(commonDir);
+  for (const name of ['refs', 'logs', 'worktrees']) requireReadable(join(commonDir, name));
   const before = objectStoreSize(objectsDir);
   const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = isPartialClone(repository);
@@ -195,18 +196,11 @@ export async function expiryTime(git: Git, asked: string | undefined): Promise<s
   );
 }
 
-const DIRECTORIES = ['refs', 'logs', 'worktrees'];
-
-/** @throws AgtError for the first directory that cannot be listed, and for a HEAD that git would wait for. */
-function requireReadableRefs(commonDir: string): void {
-  refuseBlockedWorktrees(commonDir);
-  for (const name of DIRECTORIES) listRecursively(join(commonDir, name));
-}
-
-function listRecursively(directory: string): void {
+/** @throws AgtError for the first directory, of it and those below, that cannot be listed */
+function requireReadable(directory: string): void {
   try {
     for (const entry of readdirSync(directory, { withFileTypes: true }))
-      if (entry.isDirectory()) listRecursively(join(directory, entry.name));
+      if (entry.isDirectory()) requireReadable(join(directory, entry.name));
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return; // it never existed, or git has just deleted it
     if (isAgtError(error)) throw error;

@@ -42,18 +42,8 @@ export async function forgetReflog({ repository, record }: LockedSession): Promi
   await runGit(repository.git, args);
 }
 
-interface ShortChain {
-  /** The new commit objects, oldest first. */
-  readonly contents: readonly Buffer[];
-  /** From the old to the new name of each snapshot that stays, if the name changes. */
-  readonly newNames: ReadonlyMap<string, string>;
-}
-
-async function shortenChain(
-  git: Git,
-  snapshots: readonly Snapshot[],
-  kept: ReadonlySet<string>,
-): Promise<ShortChain> {
+/** The new commit objects, oldest first, and from the old to the new name of each snapshot that gets another one. */
+async function shortenChain(git: Git, snapshots: readonly Snapshot[], kept: ReadonlySet<string>) {
   const raw = await readCommits(git, [...kept]);
   const contents: Buffer[] = [];
   const newNames = new Map<string, string>();
