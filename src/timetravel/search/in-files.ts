@@ -1,4 +1,5 @@
 /** git's pickaxe compares each snapshot with the one before it, and finds the files in which the number of matches differs. */
+import { Readable } from 'node:stream';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTreeWords, joinVersions, parseEntry } from '../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../git/objects/scratch-index.ts';
@@ -55,48 +56,23 @@ export async function* occurrencesInFiles(
     ...['--', ...inTrees(completePathspecs(pathspecs))],
   ];
   const end = new AbortController();
-  const output = new Arriving();
+  // The first batch comes soon, and each next one is all that git has found meanwhile.
+  const output = new Readable({ read: () => undefined });
   const most = HITS_AT_ONCE[isRegex ? 'regex' : 'text'];
   const run = runGit(withoutIndex(git), words, {
     input: [...pairs.values()].map(({ line }) => `${line}\n`).join(''),
-    onOutput: (chunk) => output.add(chunk),
+    onOutput: (chunk) => output.push(chunk),
     cancel: end.signal,
-  }).finally(() => output.end());
+  }).finally(() => output.push(null));
   run.catch(() => undefined); // it is awaited below
   try {
-    for await (const hits of parseHits(output.all(), pairs))
+    for await (const hits of parseHits(output, pairs))
       for (let i = 0; i < hits.length; i += most) yield* occurrencesIn(git, hits.slice(i, i + most), pattern);
     const { exitCode } = await run;
     if (exitCode !== 0) throw gitFailed(words, await run);
   } finally {
     end.abort();
     await run.catch(() => undefined);
-  }
-}
-
-/** The first batch comes soon, and each next one is all that git has found meanwhile. */
-class Arriving {
-  private chunks: Buffer[] = [];
-  private isAtEnd = false;
-  private wake = () => {};
-
-  add(chunk: Buffer): void {
-    this.chunks.push(chunk);
-    this.wake();
-  }
-
-  end(): void {
-    this.isAtEnd = true;
-    this.wake();
-  }
-
-  async *all(): AsyncGenerator<Buffer> {
-    while (this.chunks.length > 0 || !this.isAtEnd) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.wake = resolve;
-      if (this.chunks.length === 0) await promise;
-      yield Buffer.concat(this.chunks.splice(0));
-    }
   }
 }
 
