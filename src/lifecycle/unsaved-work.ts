@@ -132,10 +132,8 @@ async function onlyInSnapshots(session: Session, refs: readonly string[]): Promi
   const converted = [...lost.keys()].filter(
     (path) => lost.get(path) === 'now' && tracked.has(SANDBOX + path),
   );
-  const contents = await readObjects(
-    git,
-    converted.map((path) => now(SANDBOX + path)?.oid ?? ''),
-  );
+  const oids = converted.map((path) => now(SANDBOX + path)?.oid ?? '');
+  const contents = await readObjects(git, oids);
   for (const [i, path] of converted.entries()) {
     const text = contents[i]?.content.toString('latin1').replaceAll('\r\n', '\n');
     const content = Buffer.from(text ?? '', 'latin1');

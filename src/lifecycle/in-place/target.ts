@@ -93,10 +93,8 @@ async function forgetStat(scratch: Git, index: string, oidLength: number, paths:
   const known = new Set(paths);
   const entries = paths.length === 0 ? [] : parseIndex(readFileSync(index), oidLength).entries;
   const fresh = entries.filter(({ path, flags }) => known.has(path) && (flags & SKIP_WORKTREE) === 0);
-  await editIndex(
-    scratch,
-    fresh.map(({ path, mode, oid }) => [path, `${mode.toString(8)} ${oid}`]),
-  );
+  const edits = fresh.map(({ path, mode, oid }) => [path, `${mode.toString(8)} ${oid}`] as const);
+  await editIndex(scratch, edits);
 }
 
 type Files = ReadonlyMap<string, TreeEntry | undefined>;
@@ -133,10 +131,8 @@ export async function writtenFiles(scratch: Git, index: Buffer, oidLength: numbe
     (line) => [line.slice(0, line.indexOf('\t')), line.slice(line.indexOf('\t') + 1)] as const,
   );
   const names = temporary.map(([name]) => `${name}\n`).join('');
-  const hashed = await gitText(scratch, ['hash-object', '-w', '--no-filters', '--stdin-paths'], {
-    input: names,
-  });
-  const oids = hashed.split('\n');
+  const hashing = ['hash-object', '-w', '--no-filters', '--stdin-paths'];
+  const oids = (await gitText(scratch, hashing, { input: names })).split('\n');
   for (const [i, [, path]] of temporary.entries())
     files.set(path, { mode: regular.get(path) ?? FILE, oid: oids[i] ?? '' });
   return files;
