@@ -71,14 +71,8 @@ export async function lostLeftOut(
 ): Promise<boolean> {
   const [was, is] = await Promise.all([leftOutIn(git, before), leftOutIn(git, after)]);
   const lost = [...was.difference(is)];
-  const found = await Promise.all(
-    lost.map((path) =>
-      findObjects(
-        git,
-        history.map(({ commit }) => `${commit}:${encodePath(path)}`),
-      ),
-    ),
-  );
+  const namesOf = (path: string) => history.map(({ commit }) => `${commit}:${encodePath(path)}`);
+  const found = await Promise.all(lost.map((path) => findObjects(git, namesOf(path))));
   return found.some((versions) => versions.every((version) => version === undefined));
 }
 

@@ -132,10 +132,8 @@ async function previewMoves(
   const { git, record } = session;
   if (!isAttached(record)) {
     if (captured === undefined || session.place !== 'here') return NO_MOVES;
-    const [now, to] = [
-      await readSnapshotMetadata(git, captured),
-      await readSnapshotMetadata(git, snapshot.commit),
-    ];
+    const now = await readSnapshotMetadata(git, captured);
+    const to = await readSnapshotMetadata(git, snapshot.commit);
     const { moves, warnings: staying } = await previewHead(session, snapshot, now, to);
     return { moves, staying, isOther: false };
   }

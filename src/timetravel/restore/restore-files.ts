@@ -49,24 +49,16 @@ const ATTEMPTS = 3;
  */
 export async function restoreFiles(
   session: LockedSession,
-  {
-    record,
-    snapshot: restored,
-    wanted,
-    before,
-    plan: firstPlan,
-    isIgnored,
-    taking,
-    ambiguous,
-  }: FilesToRestore,
+  files: FilesToRestore,
   { scope, now }: RestoreRequest,
 ) {
   const { git } = session.repository;
+  const { record, wanted, before, isIgnored, taking, ambiguous } = files;
   const shown = (path: string) => shownPath(path, ambiguous);
   const paths = new Map<string, ChangedPath>();
   let captured = before?.commit;
   const notes: string[] = [];
-  let plan = firstPlan ?? (await planFrom(session, { captured, wanted, scope, isIgnored }));
+  let plan = files.plan ?? (await planFrom(session, { captured, wanted, scope, isIgnored }));
   for (let attempt = 1; ; attempt++) {
     for (const one of describePlan(plan, ambiguous))
       if (one.kind !== '!' && !paths.has(one.path)) paths.set(one.path, one);
@@ -83,7 +75,7 @@ export async function restoreFiles(
         whole: isWhole ? plan : undefined,
       };
     }
-    const marks = { now, unfinished: restored.commit, ...taking };
+    const marks = { now, unfinished: files.snapshot.commit, ...taking };
     captured = (await captureSession(session.with(record), marks)).commit;
     plan = await planFrom(session, { captured, wanted, scope, isIgnored });
     // The snapshot before the restore does not have these files, so undo would not bring them back.

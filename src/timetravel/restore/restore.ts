@@ -105,8 +105,7 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
 function unchanged({ record, snapshot, wanted, before }: RestoreStart): RestoreResult {
   const none = { changed: [], moves: [], mismatches: [], warnings: [], later: undefined };
   const { commit = '' } = before ?? {};
-  const known = { record, snapshot, content: wanted.commit, before: commit, commit };
-  return { ...known, ...none };
+  return { record, snapshot, content: wanted.commit, before: commit, commit, ...none };
 }
 
 interface RestoreStart extends FilesToRestore {
@@ -141,47 +140,32 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   }
   const folder = await ensureWorktree(session.with(record));
   if (resumed !== undefined) sweepBeside(record, scope);
-  const keep = await unkeptWorkTip(session.with(record));
-  if (folder !== 'files') await keepGitState(session.with(record), { now, keep, isNew: folder === 'new' });
+  const active = session.with(record);
+  const keep = await unkeptWorkTip(active);
+  if (folder !== 'files') await keepGitState(active, { now, keep, isNew: folder === 'new' });
   const unfinished = resumed?.commit ?? (await killedRedo(session.with(found), request.by));
-  const marks = {
-    ...(unfinished === undefined ? {} : { unfinished }),
-    ...(await filesOfLast(session.with(record))),
-  };
-  const capture = () => captureSession(session.with(record), { now, keep, ...marks });
+  const marks = { ...(unfinished && { unfinished }), ...(await filesOfLast(active)) };
+  const capture = () => captureSession(active, { now, keep, ...marks });
   const before = folder === 'files' ? (request.before ?? (await capture())) : undefined;
   const snapshot = chosenEarly ?? (await pick());
-  await refuseTarget(session.with(record), snapshot, request);
+  await refuseTarget(active, snapshot, request);
   failurePoint('restore: captured before');
-  const wanted = await contentToRestore(session.with(record), snapshot, before?.commit, request.by);
-  const isIgnored =
-    before === undefined ? undefined : await listIgnored(session.with(record), snapshot.commit);
+  const wanted = await contentToRestore(active, snapshot, before?.commit, request.by);
+  const isIgnored = before && (await listIgnored(active, snapshot.commit));
   const way = { captured: before?.commit, wanted, scope, isIgnored };
-  const plan = before === undefined ? undefined : await requireRoom(session.with(record), way);
+  const plan = before && (await requireRoom(active, way));
   const isNothing =
     isOfFiles(request) && intent === undefined && plan && pathsOf(plan).length + plan.blocked.length === 0;
   const begun = isNothing ? undefined : await beginWith(session.with(found), snapshot, request, later);
-  const mayBeThere =
-    request.by === 'restore' &&
-    intent === undefined &&
-    request.before === undefined &&
-    before?.warnings.length === 0;
+  const isFirst = intent === undefined && request.before === undefined;
+  const mayBeThere = request.by === 'restore' && isFirst && before?.warnings.length === 0;
   const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
   if (folder !== 'files' || request.before)
     restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore, request.before !== undefined);
-  return {
-    record,
-    begun,
-    snapshot,
-    later,
-    mayBeThere,
-    wanted,
-    before,
-    plan,
-    isIgnored,
-    taking: await filesToTake(session.with(record), snapshot.commit),
-    ambiguous: await readAmbiguousFolders(repository.git, trees),
-  };
+  const taking = await filesToTake(active, snapshot.commit);
+  const ambiguous = await readAmbiguousFolders(repository.git, trees);
+  const planned = { wanted, before, plan, isIgnored, taking, ambiguous };
+  return { record, begun, snapshot, later, mayBeThere, ...planned };
 }
 
 async function beginWith(
@@ -191,8 +175,8 @@ async function beginWith(
   later: LaterCommits | undefined,
 ): Promise<SessionRecord> {
   const tip = await findObject(session.git, tipRef(session.id));
-  const before =
-    session.record.intent?.operation === 'restore' ? session.record.intent.unaccepted : undefined;
+  const { intent: known } = session.record;
+  const before = known?.operation === 'restore' ? known.unaccepted : undefined;
   const intent = {
     operation: 'restore',
     snapshot,
@@ -231,12 +215,10 @@ async function bringBack(
     const others = await othersRefs(there, latest, snapshot.commit);
     const git = await putGitBack(there, wanted, { ...others, isNamed: request.by === 'restore' });
     return { changed, warnings: [...warnings, ...git.warnings], git };
-  } else {
-    const written = whole && (await examineWritten(session.with(record), whole));
-    const restored = await restoreGitDir(session.with(record), snapshot, wanted, written?.statOf);
-    warnings.push(...restored);
   }
-  return { changed, warnings };
+  const written = whole && (await examineWritten(session.with(record), whole));
+  const restored = await restoreGitDir(session.with(record), snapshot, wanted, written?.statOf);
+  return { changed, warnings: [...warnings, ...restored] };
 }
 
 async function captureAndVerify(

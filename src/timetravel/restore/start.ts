@@ -28,10 +28,8 @@ export async function startBefore(session: Session, first: Snapshot | undefined,
   if (isForked || record.working_copy !== 'worktree' || isBroughtIn(first?.label)) return undefined;
   const start = await writeStart(session, first);
   if (from === undefined) return start;
-  const [after, wanted] = [
-    await readSnapshotMetadata(git, from.commit),
-    await readSnapshotMetadata(git, start.commit),
-  ];
+  const after = await readSnapshotMetadata(git, from.commit);
+  const wanted = await readSnapshotMetadata(git, start.commit);
   const all = { branches: workBranches(session, start), ambiguous: new Set<string>(), withGit: true };
   const { mismatches } = await verifyRestore(git, after, wanted, TOP_FOLDERS, all);
   // git itself leaves an ORIG_HEAD in a new worktree.

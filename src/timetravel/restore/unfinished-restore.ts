@@ -138,7 +138,12 @@ export async function refuseTarget(
   snapshot: Snapshot,
   { by, scope, filesOnly }: RestoreRequest,
 ): Promise<void> {
-  if (by === 'restore') refuseUsersWork(session.record, snapshot);
+  const { session_id: id, working_copy: copy } = session.record;
+  // The end of the session brings that work back, and a restore must not.
+  if (by === 'restore' && copy === 'in-place' && isUsersWork(snapshot))
+    throw new AgtError(`that snapshot has your own work from before session "${id}"`, {
+      hints: [`end the session, and agt brings it back: agt session reject ${id}`],
+    });
   const hasGit = scope.includes('sandbox') && filesOnly !== true;
   if (by !== 'restore' && hasGit) await refuseToReplaceRepository(session, snapshot.commit);
 }
@@ -146,12 +151,4 @@ export async function refuseTarget(
 /** A session in place has the user's own work in its first snapshot, which is no step of the session. */
 export function isUsersWork({ label, previous }: Snapshot): boolean {
   return previous === undefined && label === BEFORE_THE_SESSION;
-}
-
-/** The end of the session brings that work back, and a restore must not. @throws AgtError for that snapshot */
-function refuseUsersWork({ session_id: id, working_copy }: SessionRecord, snapshot: Snapshot): void {
-  if (working_copy !== 'in-place' || !isUsersWork(snapshot)) return;
-  throw new AgtError(`that snapshot has your own work from before session "${id}"`, {
-    hints: [`end the session, and agt brings it back: agt session reject ${id}`],
-  });
 }
