@@ -5,7 +5,7 @@
 import { snapshotNamespaces, TIPS } from '../filter/agent-refs.ts';
 import { readCommits } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
-import { type Git, gitLines, gitText } from '../git/run/git.ts';
+import { type Git, gitLines } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -90,12 +90,8 @@ export function readOutcomes(
       const landings = landingsOf(record.landed).map(landingOf);
       const hasOwnRow = state === 'failed' || isEnded(record);
       const hasOwnEnd = hasOwnRow && at !== undefined && (state !== 'accepted' || landings.length === 0);
-      if (!hasOwnEnd) return [...back, ...landings];
-      return [
-        ...back,
-        ...landings,
-        { ...about, at: new Date(at), outcome: state, landed: undefined, reason },
-      ];
+      const end = { ...about, outcome: state, landed: undefined, reason };
+      return [...back, ...landings, ...(hasOwnEnd ? [{ ...end, at: new Date(at) }] : [])];
     })
     .filter((one) => since === undefined || one.at >= since);
   const shown = new Set(outcomes.flatMap(({ landed, session }) => (landed === undefined ? [] : session)));
@@ -225,12 +221,10 @@ function partOf({ steps, turns, begun }: AuthoredHistory, own: readonly Snapshot
   const owned = new Set(own);
   const session = own[0]?.session ?? '';
   const part = (some: readonly Snapshot[]) => some.filter((one) => owned.has(one));
-  const parts = new Map(
-    begun.map((turn) => [
-      turn,
-      { ...turn, session, snapshots: part(turn.snapshots), steps: part(turn.steps) },
-    ]),
-  );
+  const partOfTurn = ({ snapshots, steps, ...turn }: TurnSteps): TurnSteps => {
+    return { ...turn, session, snapshots: part(snapshots), steps: part(steps) };
+  };
+  const parts = new Map(begun.map((turn) => [turn, partOfTurn(turn)]));
   return {
     steps: steps
       .filter(({ snapshot }) => owned.has(snapshot))
@@ -295,6 +289,5 @@ async function listCommits(git: Git, records: readonly SessionRecord[], tips: re
   const input = [...tips, ...ends.map((oid) => `^${oid}`)].map((line) => `${line}\n`).join('');
   const words = ['--first-parent', '--date-order', '--reverse', '--ignore-missing', '--fixed-strings'];
   const filter = '--grep=Agt-Session: ';
-  const listed = await gitText(git, ['rev-list', ...words, filter, '--stdin'], { input });
-  return listed.split('\n').filter((line) => line !== '');
+  return gitLines(git, ['rev-list', ...words, filter, '--stdin'], { input });
 }

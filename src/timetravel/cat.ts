@@ -25,7 +25,7 @@ export async function findFile(
   const { git } = session;
   const history = await session.history();
   const file = await splitSpec(spec, (name) => session.find(name, now, history));
-  const { snapshot } = file;
+  const { snapshot, snapshotName: name } = file;
   const ambiguous = await readAmbiguousFolders(git, [snapshot.commit]);
   const path = encodePath(paths.inSession(file.path, ambiguous));
   const [typeAndOid = ''] = await readTypes(git, [snapshot], path);
@@ -34,15 +34,16 @@ export async function findFile(
   if (type === 'tree' && /(^|\/)$/.test(file.path)) return { names: await namesIn(git, snapshot, path) };
   const shown = shownPath(decodePath(path), ambiguous);
   if (type === 'tree') {
-    throw new AgtError(`"${shown}" is a directory in "${file.snapshotName}"`, {
-      hints: [`it contains: ${await listDirectory(git, snapshot, path)}`],
+    const names = (await namesIn(git, snapshot, path)).map((one) => displayPath(one.replace(/\/$/, '')));
+    throw new AgtError(`"${shown}" is a directory in "${name}"`, {
+      hints: [`it contains: ${listSome(names, MAX_NAMES)}`],
     });
   }
   const toWrite = (one: string) => paths.toWrite(one, ambiguous);
   const fromTop = encodePath(`sandbox/${Buffer.from(file.path).toString('latin1')}`);
   const [there = ''] = await readTypes(git, [snapshot], fromTop);
-  const here = `${file.snapshotName}:${displayPath(toWrite(decodePath(fromTop)))}`;
-  throw new AgtError(`no file "${shown}" in "${file.snapshotName}"`, {
+  const here = `${name}:${displayPath(toWrite(decodePath(fromTop)))}`;
+  throw new AgtError(`no file "${shown}" in "${name}"`, {
     hints: [
       ...(there.startsWith('blob ')
         ? [`paths count from the current directory: ${shellQuote(here)}`]
@@ -78,14 +79,6 @@ async function readTypes(git: Git, snapshots: readonly Snapshot[], path: string)
 
 /** Names in one hint: as many as fit on a line. */
 const MAX_NAMES = 8;
-
-async function listDirectory(git: Git, snapshot: Snapshot, path: string): Promise<string> {
-  const names = await namesIn(git, snapshot, path);
-  return listSome(
-    names.map((name) => displayPath(name.replace(/\/$/, ''))),
-    MAX_NAMES,
-  );
-}
 
 /** One byte per character; those of directories end in a slash. */
 async function namesIn(git: Git, { commit }: Snapshot, path: string): Promise<string[]> {

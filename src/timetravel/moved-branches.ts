@@ -96,10 +96,8 @@ export async function movedBranches(
     const lacks = isBelow ? await commitsLacking(user, one) : undefined;
     if (lacks?.length !== 0) found.push({ ...one, lacks });
   }
-  const known = await findObjects(
-    user,
-    found.map(({ from }) => from),
-  );
+  const commits = found.map(({ from }) => from);
+  const known = await findObjects(user, commits);
   const firstGone = known.indexOf(undefined);
   return found.flatMap((one, i): MovedBranch[] => {
     if (known[i] !== undefined) return [one];
@@ -111,11 +109,8 @@ export async function movedBranches(
 async function commitsLacking(user: Git, { ref, from, to = '' }: Moved): Promise<string[]> {
   const words = ['rev-list', '--cherry-pick', '--right-only', '--reverse', `${to}...${from}`, '--'];
   const open = ((await gitAnswer(user, words)) ?? from).split('\n').filter(Boolean);
-  const forms = findForms(
-    user,
-    to,
-    open.map((commit) => ({ commit, from, onto: ref })),
-  );
+  const asked = open.map((commit) => ({ commit, from, onto: ref }));
+  const forms = findForms(user, to, asked);
   return open.filter((commit) => !forms.has(commit));
 }
 

@@ -1,11 +1,8 @@
 /** Calls of agents of sessions that changed a folder in which they do not work, and were not taken back. */
-import { diffTrees } from '../git/objects/raw-diff.ts';
-import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
 import type { Session } from '../session/session.ts';
-import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { decodePath } from '../snapshot/tree-names.ts';
+import { diffSnapshots } from '../snapshot/tree.ts';
 import type { readSteps } from './restore/steps.ts';
 
 export interface Stray {
@@ -41,10 +38,8 @@ export async function readStrays(
     return [...new Set([...(call && bySession ? [bySession] : []), ...atWork])];
   };
   const [newest] = history;
-  const changed = async (from: string, to = from) => {
-    const options = { paths: TOP_FOLDERS, countLines: false, decodePath };
-    return (await diffTrees(withoutIndex(git), from, to, options)).map(({ path }) => path);
-  };
+  const changed = async (from: string, to = from) =>
+    (await diffSnapshots(git, from, to)).map(({ path }) => path);
   const strays: Stray[] = [];
   for (const snapshot of history.filter(isStray).slice(0, MOST)) {
     const { previous: before, commit } = snapshot;
@@ -53,10 +48,8 @@ export async function readStrays(
     const now = newest?.commit === commit ? own : await changed(before, newest?.commit);
     const paths = own.filter((path) => now.includes(path));
     const isLast = steps[current]?.commits.includes(commit) === true;
-    if (paths.length > 0 || own.length === 0) {
-      const sessions = sessionsOf(snapshot);
-      strays.push({ snapshot, sessions, before, paths, isLast });
-    }
+    if (paths.length > 0 || own.length === 0)
+      strays.push({ snapshot, sessions: sessionsOf(snapshot), before, paths, isLast });
   }
   return strays;
 }

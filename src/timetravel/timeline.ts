@@ -2,7 +2,7 @@
 import { takenRef } from '../filter/agent-refs.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { findObject, findObjects, readObjects } from '../git/objects/object-reader.ts';
-import { type DiffEntry, diffTrees, diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, diffTreeWords, entryOf, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -138,9 +138,7 @@ async function compareWithStart(
     before: entry.before?.mode === SUBMODULE ? undefined : entry.before,
   }));
   return [
-    ...sandboxEntries.filter(
-      ({ before, after }) => before?.mode !== after?.mode || before?.oid !== after?.oid,
-    ),
+    ...sandboxEntries.filter(({ before, after }) => entryOf(before) !== entryOf(after)),
     ...(await compare(empty, commit, otherSpecs)),
   ];
 }

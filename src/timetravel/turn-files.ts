@@ -150,10 +150,8 @@ export async function landedFiles(repositories: readonly Repository[]): Promise<
     repositories.map(async (repository) => {
       const { git } = repository;
       const all = listRecords(repository).records.flatMap(({ landed }) => landingsOf(landed));
-      const known = await findObjects(
-        git,
-        all.flatMap(({ commit, from }) => [commit, from]),
-      );
+      const names = all.flatMap(({ commit, from }) => [commit, from]);
+      const known = await findObjects(git, names);
       const pairs = all
         .filter((_, i) => known[2 * i] && known[2 * i + 1])
         .map(({ commit, from }) => ({ commit, previous: from }));

@@ -68,7 +68,8 @@ async function seed(
   const file = statCacheFile(repository.agtDir, record.session_id);
   try {
     const ignore = rulesText({ ignore: readIgnoreFile(folder), ignored: undefined });
-    const index = { digest: indexDigest(record.sandbox, commit.length / 2), stat: '' };
+    const bytes = readIndex(requireGitDir(record.sandbox));
+    const digest = bytes === undefined ? '' : summarizeIndex(bytes, commit.length / 2).digest;
     const files = new CachedFilesBuilder(commit.length / 2, examined.size);
     let last = 0;
     for (const [path, { oid, stat }] of examined) {
@@ -82,15 +83,11 @@ async function seed(
     const { builder, excluded } = examineDirectories(folder, all, (path) => examined.has(path));
     const encoded = [...examined.keys()].filter((path) => encodePath(path) !== path);
     const directories = builder.build(excluded, encoded, ignore);
+    const index = { digest, stat: '' };
     writeStatCache(file, { commit, clock, index, files: files.build(), directories });
   } catch {
     rmSync(file, { force: true });
   }
-}
-
-function indexDigest(sandbox: string, oidLength: number): string {
-  const bytes = readIndex(requireGitDir(sandbox));
-  return bytes === undefined ? '' : summarizeIndex(bytes, oidLength).digest;
 }
 
 /** By path. `stat` is undefined if the file is not there any more, or something else. */

@@ -74,7 +74,7 @@ export async function findRenames(
 }
 
 /** Whether git could find any. */
-export function mayHaveRenames(changes: readonly DiffEntry[]): boolean {
+export function mayHaveRenames(changes: readonly Pick<DiffEntry, 'before' | 'after'>[]): boolean {
   return changes.some(({ before }) => !before) && changes.some(({ after }) => !after);
 }
 

@@ -51,9 +51,8 @@ export async function writeAcceptMap(
   const tree = (await findObject(git, `${landed}^{tree}`)) ?? '';
   const parents = [...(earlier === undefined ? [] : [earlier]), landed];
   const input = commitWith(tree, parents, seconds, message);
-  const commit = await gitText(git, [...FSYNC_ARGS, 'hash-object', '-t', 'commit', '-w', '--stdin'], {
-    input,
-  });
+  const words = [...FSYNC_ARGS, 'hash-object', '-t', 'commit', '-w', '--stdin'];
+  const commit = await gitText(git, words, { input });
   await gitText(git, [...FSYNC_ARGS, 'update-ref', ref, commit, earlier ?? '0'.repeat(commit.length)]);
 }
 
@@ -67,10 +66,7 @@ function parentsIn(content: string): string[] {
 type Row = readonly unknown[];
 
 /** `seconds`: the time of the newest step, from which the steps count back. */
-function rowsOf(
-  files: AcceptMap['files'],
-  session: string,
-): { readonly rows: readonly Row[]; readonly seconds: number } {
+function rowsOf(files: AcceptMap['files'], session: string) {
   const steps: Origin[] = [];
   const numberOf = (origin: Origin) => {
     const known = steps.findIndex(

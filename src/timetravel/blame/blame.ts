@@ -13,7 +13,6 @@ import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
 import type { Session } from '../../session/session.ts';
 import { type AuthoredStep, readAuthors } from '../turns.ts';
-import type { AcceptMap } from './accept-map.ts';
 import { type FolderWork, readFolderWork } from './folder-work.ts';
 import { type Note, note, noteByMaps, noteByMerges } from './lines-of-maps.ts';
 import { type LineOfSession, type Place, type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
@@ -97,11 +96,8 @@ async function noteFound(
   note(origins, lines, (line) => originOf(foundFor(line)?.step));
   const landed = new Map(lines.map((line) => [line, foundFor(line)?.landed]));
   const ofLanded: Note = new Map();
-  await noteCommits(
-    request,
-    [...landed.values()].filter((line) => line !== undefined),
-    ofLanded,
-  );
+  const ofBranch = [...landed.values()].filter((line) => line !== undefined);
+  await noteCommits(request, ofBranch, ofLanded);
   note(origins, lines, (line) => ofLanded.get(landed.get(line) as BlamedLine));
 }
 
@@ -165,7 +161,7 @@ async function noteCommits(
       const isExact = ofSessions.some((map) => map.landed === commit);
       const merges = isExact ? [] : ((await maps.merged).get(commit) ?? []);
       const others = isExact || merges.length > 0 ? [] : ((await maps.rewritten).get(commit) ?? []);
-      const candidates = unique([...ofSessions, ...others]);
+      const candidates = [...new Map([...ofSessions, ...others].map((map) => [map.landed, map])).values()];
       const left = () => lines.filter((line) => !origins.has(line));
       if (merges.length > 0) await noteByMerges(request, commit, lines, merges, origins);
       else if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
@@ -207,10 +203,6 @@ async function sessionsNamedBy(git: Git, commits: readonly string[]): Promise<Ma
   );
 }
 
-function unique(maps: readonly AcceptMap[]): AcceptMap[] {
-  return [...new Map(maps.map((map) => [map.landed, map])).values()];
-}
-
 /** People have merged, copied or squashed the commits of an agent by themselves. */
 async function noteByBranches(
   request: BlameRequest,
@@ -226,10 +218,6 @@ async function noteByBranches(
         noteByHistory(request, stepsOfLines, [step], left, origins),
       );
     }
-}
-
-function committedAt([line]: readonly BlamedLine[]): number {
-  return Number(line?.details.get('committer-time') ?? 0);
 }
 
 async function noteByHistory(
@@ -260,13 +248,14 @@ async function noteByFolder(
   lines: readonly BlamedLine[],
   origins: Note,
 ) {
-  const found = made.get(lines[0]?.commit ?? '');
-  const mail = lines[0]?.details.get('author-mail');
+  const { commit = '', details } = lines[0] ?? {};
+  const found = made.get(commit);
+  const mail = details?.get('author-mail');
   const user = await gitAnswer(request.git, ['var', 'GIT_AUTHOR_IDENT']);
   // Somebody else's commit, rebased here.
   if (found === undefined || mail === undefined || user?.includes(mail) !== true) return;
   // A merge or a checkout brings lines that are not the work of that step.
-  const writtenAt = found.isCopy ? Number(lines[0]?.details.get('author-time') ?? 0) : committedAt(lines);
+  const writtenAt = Number(details?.get(found.isCopy ? 'author-time' : 'committer-time') ?? 0);
   const begins = new Map(history.steps.map((step, i) => [step, history.steps[i - 1]]));
   const isPossible = (step: AuthoredStep) =>
     mayBeOfAgent(step) && (begins.get(step)?.snapshot.time.getTime() ?? 0) <= writtenAt * 1000;

@@ -111,15 +111,8 @@ async function commitsFor(
   let [before, seconds] = [start, 0];
   const byTree = new Map<string, string>();
   for (const [i, snapshot] of snapshots.entries()) {
-    const {
-      commit,
-      restored,
-      unfinished,
-      undone,
-      time,
-      head,
-      parents: [, branch],
-    } = snapshot;
+    const { commit, restored, unfinished, undone, time, head } = snapshot;
+    const [, branch] = snapshot.parents;
     const tree = trees[i] ?? empty;
     const from = [restored, unfinished, ...undone].map((one) => one && made.get(one));
     const sidesBefore = sides.at(-1) ?? [];

@@ -17,10 +17,8 @@ export function commitWith(tree: string, parents: readonly string[], seconds = 0
 }
 
 export async function treesOf(git: Git, commits: readonly string[]): Promise<Map<string, string>> {
-  const found = await findObjects(
-    git,
-    commits.map((commit) => `${commit}^{tree}`),
-  );
+  const names = commits.map((commit) => `${commit}^{tree}`);
+  const found = await findObjects(git, names);
   return new Map(commits.map((commit, i) => [commit, found[i]?.oid ?? '']));
 }
 
@@ -44,10 +42,8 @@ export async function commitOnTop(
   beside?: () => Promise<IsBeside>,
 ) {
   const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: content });
-  const before = await findObjects(
-    git,
-    parents.map((parent) => `${parent}:${name}`),
-  );
+  const names = parents.map((parent) => `${parent}:${name}`);
+  const before = await findObjects(git, names);
   const same = parents[before.findIndex((file) => file?.oid === blob)];
   if (same !== undefined) return same;
   const index = withIndex(git, join(dir, randomUUID()));
@@ -56,11 +52,8 @@ export async function commitOnTop(
     await gitText(index, ['read-tree', newest]);
     const isThere = await beside();
     const gone = [...(await readIndex(index)).keys()].filter((path) => !isThere(decodePath(path)));
-    await editIndex(
-      index,
-      gone.map((path) => [path, undefined]),
-      blob.length,
-    );
+    const removals = gone.map((path) => [path, undefined] as const);
+    await editIndex(index, removals, blob.length);
   }
   await editIndex(index, [[name, `100644 ${blob}`]]);
   const commit = commitWith(await writeTree(index), parents);

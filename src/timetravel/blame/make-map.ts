@@ -89,15 +89,12 @@ export async function stepsByPath({ git }: Session, steps: readonly AuthoredStep
   for (const { snapshot, files } of timeline) {
     const step = known.get(snapshot);
     if (step === undefined) continue;
-    const own = files.filter(({ path }) => path.startsWith(SANDBOX));
-    const deleted = own
-      .filter(({ kind }) => kind === 'deleted')
-      .map(({ path }) => path.slice(SANDBOX.length));
+    const own = files.flatMap(({ path, kind }) =>
+      path.startsWith(SANDBOX) ? [{ name: path.slice(SANDBOX.length), kind }] : [],
+    );
+    const deleted = own.flatMap(({ name, kind }) => (kind === 'deleted' ? name : []));
     if (deleted.length > 0 && files.some(({ kind }) => kind === 'added')) moving.set(step, deleted);
-    for (const { path } of own) {
-      const name = path.slice(SANDBOX.length);
-      found.set(name, [...(found.get(name) ?? []), step]);
-    }
+    for (const { name } of own) found.set(name, [...(found.get(name) ?? []), step]);
   }
   const stepsOf = (path: string, seen = new Set<string>()): AuthoredStep[] => {
     const own = found.get(path) ?? [];

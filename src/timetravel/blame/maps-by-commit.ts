@@ -5,9 +5,8 @@ import { type AcceptMap, readAcceptMaps } from './accept-map.ts';
 
 export async function allMaps(git: Git): Promise<AcceptMap[]> {
   const names = await gitLines(git, ['for-each-ref', '--format=%(refname)', '--', ATTRIBUTIONS]);
-  return (
-    await Promise.all(names.map((name) => readAcceptMaps(git, name.slice(ATTRIBUTIONS.length))))
-  ).flat();
+  const maps = names.map((name) => readAcceptMaps(git, name.slice(ATTRIBUTIONS.length)));
+  return (await Promise.all(maps)).flat();
 }
 
 /**

@@ -25,7 +25,6 @@ import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import { requireReadableSandbox, requireSandbox } from '../../session/sandbox.ts';
 import type { Session } from '../../session/session.ts';
-import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
@@ -40,16 +39,13 @@ export interface ComparedTree {
   readonly uncompared: readonly { readonly path: string; readonly reason: string }[];
 }
 
-export async function treeOfSnapshot(git: Git, { commit }: Snapshot): Promise<ComparedTree> {
-  return { tree: commit, metadata: await readSnapshotMetadata(git, commit), uncompared: [] };
-}
-
 /** The sandbox as `session new` made it. A submodule is not a file of the sandbox. */
-export async function treeOfStart(scratch: ScratchObjects, startCommit: string): Promise<ComparedTree> {
-  const listed = await listTree(scratch.git, startCommit, 'files');
+export async function treeOfStart({ git, dir }: ScratchObjects, startCommit: string): Promise<ComparedTree> {
+  const listed = await listTree(git, startCommit, 'files');
   const submodules = listed.filter(({ mode }) => mode === SUBMODULE);
   const edits = submodules.map(({ path }): IndexEdit => [`sandbox/${path}`, undefined]);
-  const tree = await editTree(editor(scratch), { tree: startCommit, prefix: 'sandbox/' }, edits);
+  const index = withIndex(git, join(dir, 'index'));
+  const tree = await editTree(index, { tree: startCommit, prefix: 'sandbox/' }, edits);
   return { tree, metadata: undefined, uncompared: [] };
 }
 
@@ -101,10 +97,6 @@ export async function treeOfDisk(session: Session, scratch: ScratchObjects): Pro
   return { tree: commit, metadata: await readSnapshotMetadata(scratch.git, commit), uncompared: failed };
 }
 
-function editor({ git, dir }: ScratchObjects): Git {
-  return withIndex(git, join(dir, 'index'));
-}
-
 /**
  * For a comparison in the sandbox, where the `.gitattributes` and `.gitignore` files apply. In an attached folder without
  * a repository, and for a damaged HEAD, git gets the common directory.
@@ -127,8 +119,7 @@ export interface MetadataDiff {
 }
 
 export async function metadataDiff(git: Git, a: ComparedTree, b: ComparedTree): Promise<MetadataDiff[]> {
-  const { metadata: before } = a;
-  const { metadata: after } = b;
+  const [before, after] = [a.metadata, b.metadata];
   if (before === undefined || after === undefined) return [];
   const listed = new Set([...before.modes.others.keys(), ...after.modes.others.keys()]);
   const otherBits = [...listed].filter(

@@ -15,6 +15,7 @@ import { sandboxHead } from '../../session/sandbox.ts';
 import { type Session, startCommit } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
 import { baseOfWork } from '../../survey/base-of-work.ts';
@@ -35,7 +36,6 @@ import {
   metadataDiff,
   treeOfCommit,
   treeOfDisk,
-  treeOfSnapshot,
   treeOfStart,
   treeOfWork,
 } from './compared-tree.ts';
@@ -139,13 +139,8 @@ function compare<T>(
     const metadata = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
     const result = await action({ git, before, after, ambiguous, pathspecs });
     const isSame = before.tree === after.tree && metadata.length === 0;
-    return {
-      ...result,
-      isSame,
-      ambiguous,
-      metadata,
-      uncompared: [...before.uncompared, ...after.uncompared],
-    };
+    const uncompared = [...before.uncompared, ...after.uncompared];
+    return { ...result, isSame, ambiguous, metadata, uncompared };
   });
 }
 
@@ -160,7 +155,8 @@ async function readEnd(
   if (end === 'base') return treeOfCommit(scratch, await landingBase(session, scratch, after));
   if (end === 'start') return treeOfStart(scratch, await startCommit(session));
   if (end === 'begun') return treeOfStart(scratch, await broughtLast(session));
-  return treeOfSnapshot(scratch.git, end);
+  const metadata = await readSnapshotMetadata(scratch.git, end.commit);
+  return { tree: end.commit, metadata, uncompared: [] };
 }
 
 async function broughtLast(session: Session): Promise<string> {

@@ -85,12 +85,9 @@ function timesIn(session: Session, { commit }: Snapshot): ForkOrigin['times'] {
 async function findOrigin(session: Session, request: OriginRequest): Promise<ForkOrigin> {
   const history = await session.history();
   const snapshot = await session.find(request.snapshot ?? '@', request.now, history);
-  const warnings =
-    request.snapshot === undefined
-      ? [
-          `"${session.id}" has no sandbox; the fork starts from its last snapshot, of ${localTime(snapshot.time)}`,
-        ]
-      : [];
+  const last = `its last snapshot, of ${localTime(snapshot.time)}`;
+  const warning = `"${session.id}" has no sandbox; the fork starts from ${last}`;
+  const warnings = request.snapshot === undefined ? [warning] : [];
   const earlier = history.slice(history.indexOf(snapshot) + 1);
   return describeOrigin(session, snapshot, () => lastWorkCommit(session.repository, earlier), warnings);
 }

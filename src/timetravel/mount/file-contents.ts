@@ -62,12 +62,8 @@ export class FileContents {
     if (wanted.length === 0) return;
     const oids = wanted.map(({ oid }) => oid);
     const answers = readObjects(this.git, oids);
-    for (const [i, { oid, size }] of wanted.entries())
-      this.remember(
-        oid,
-        size,
-        answers.then((found) => found[i]?.content),
-      );
+    const contentOf = (i: number) => answers.then((found) => found[i]?.content);
+    for (const [i, { oid, size }] of wanted.entries()) this.remember(oid, size, contentOf(i));
   }
 
   private async readSmall(oid: string, blobSize: number, offset: number, end: number) {

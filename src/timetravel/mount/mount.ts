@@ -13,7 +13,7 @@ import { systemPath } from '../../disk/long-path.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { isMountPoint } from '../../disk/mounts.ts';
 import { hasProc } from '../../disk/platform.ts';
-import { AgtError, isAgtError } from '../../errors.ts';
+import { AgtError, isAgtError, succeeds } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { type Git, gitText } from '../../git/run/git.ts';
 import { mountPoints, mountsLockFile } from '../../layout.ts';
@@ -118,12 +118,8 @@ function fuseProblem(): string | undefined {
   if (process.platform !== 'linux') return 'only Linux can mount it without more software';
   if (!hasProc()) return 'there is no /proc, where agt sees what is mounted';
   if (process.geteuid?.() !== 0) return 'only root can mount a file system';
-  try {
-    accessSync(FUSE_DEVICE, constants.R_OK | constants.W_OK);
-    return undefined;
-  } catch {
-    return `there is no ${FUSE_DEVICE}; load the kernel module: modprobe fuse`;
-  }
+  const isThere = succeeds(() => accessSync(FUSE_DEVICE, constants.R_OK | constants.W_OK));
+  return isThere ? undefined : `there is no ${FUSE_DEVICE}; load the kernel module: modprobe fuse`;
 }
 
 /** The absolute path, links resolved. @throws AgtError unless agt may mount there */
@@ -152,7 +148,10 @@ function inRealParent(path: string): string {
 function requireUsable(repository: Repository, given: string): string {
   const path = inRealParent(given);
   if (isMountPoint(path)) throw unusable(path, 'something is mounted there');
-  if (isBeingMade(repository, path)) throw unusable(path, 'another agt is mounting a snapshot there');
+  const isBeingMade = listMountRecords(repository.agtDir).some(
+    (one) => one.directory === path && !one.served && mountState(repository.agtDir, one) === 'making',
+  );
+  if (isBeingMade) throw unusable(path, 'another agt is mounting a snapshot there');
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat !== undefined && !stat.isDirectory()) throw unusable(path, 'it is no directory');
   if (stat !== undefined && readdirSync(path).length > 0) throw unusable(path, 'it is not empty');
@@ -161,12 +160,6 @@ function requireUsable(repository: Repository, given: string): string {
     throw unusable(path, `agt would capture its files with session "${around.session_id}"`);
   if (`${path}/`.startsWith(`${repository.commonDir}/`)) throw unusable(path, 'it is in the git directory');
   return path;
-}
-
-function isBeingMade({ agtDir }: Repository, path: string): boolean {
-  return listMountRecords(agtDir).some(
-    (record) => record.directory === path && !record.served && mountState(agtDir, record) === 'making',
-  );
 }
 
 function unusable(path: string, reason: string): AgtError {
@@ -189,7 +182,9 @@ async function makeMount(session: Session, record: MountRecord, snapshot: Snapsh
     failurePoint('mount: directory made');
     if (way === 'files') await startServer(agtDir, name, git.env);
     else {
-      await copySnapshot(git, snapshot, directory, (at) => complete(agtDir, record, at));
+      const { process: _, ...made } = record;
+      writeMount(agtDir, { ...made, complete_at: await copySnapshot(git, snapshot, directory) });
+      failurePoint('mount: copied');
       if (made_directory) chmodSync(directory, READ_ONLY);
     }
   } catch (error) {
@@ -199,22 +194,12 @@ async function makeMount(session: Session, record: MountRecord, snapshot: Snapsh
   return readMount(agtDir, name) ?? record;
 }
 
-function complete(agtDir: string, { process: _, ...record }: MountRecord, at: number): void {
-  writeMount(agtDir, { ...record, complete_at: at });
-  failurePoint('mount: copied');
-}
-
-/** `complete` gets the time of the last change of a file. */
-async function copySnapshot(
-  git: Git,
-  { commit, time }: Snapshot,
-  directory: string,
-  complete: (time: number) => void,
-): Promise<void> {
+/** Returns the time of the last change of a file. */
+async function copySnapshot(git: Git, { commit, time }: Snapshot, directory: string): Promise<number> {
   const seconds = Math.floor(time.getTime() / 1000);
   await checkOutSnapshot(git, commit, directory, () => seconds);
   const top = Buffer.from(directory).toString('latin1');
-  complete(Math.max(...entriesOf(top).map(({ name }) => protect(`${top}/${name}`))));
+  return Math.max(...entriesOf(top).map(({ name }) => protect(`${top}/${name}`)));
 }
 
 const WRITE = 0o222;

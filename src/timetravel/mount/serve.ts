@@ -131,7 +131,10 @@ export async function startServer(agtDir: string, name: string, env: NodeJS.Proc
   });
   await new Promise<void>((resolve, reject) => {
     server.on('error', reject);
-    server.on('close', () => reject(new AgtError(reasonIn(said))));
+    server.on('close', () => {
+      const reason = /^error: (.*)$/m.exec(said)?.[1];
+      reject(new AgtError(reason ?? 'the process that serves the snapshot has ended'));
+    });
     server.stdout.on('data', (chunk: Buffer) => {
       if (chunk.toString() === MOUNTED) resolve();
     });
@@ -139,8 +142,4 @@ export async function startServer(agtDir: string, name: string, env: NodeJS.Proc
   server.stdout.destroy();
   server.stderr.destroy();
   server.unref();
-}
-
-function reasonIn(said: string): string {
-  return /^error: (.*)$/m.exec(said)?.[1] ?? 'the process that serves the snapshot has ended';
 }

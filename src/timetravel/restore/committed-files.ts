@@ -6,7 +6,7 @@ import { listConverted } from '../../autocommit/stat-cache/converted.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
-import { capturedRefs, type Refs } from '../../folders/git-state/read-state.ts';
+import { capturedRefs } from '../../folders/git-state/read-state.ts';
 import { type OthersMoves, resolveRef } from '../../folders/git-state/ref-plan.ts';
 import { shownPath } from '../../folders/store.ts';
 import { SUBMODULE } from '../../git/modes.ts';
@@ -38,7 +38,7 @@ export interface CommittedFiles {
   readonly staying: ReadonlySet<string>;
 }
 
-export const NONE_COMMITTED: CommittedFiles = { files: new Map(), staying: new Set() };
+const NONE_COMMITTED: CommittedFiles = { files: new Map(), staying: new Set() };
 
 export async function committedFiles(
   session: Session,
@@ -53,7 +53,8 @@ export async function committedFiles(
   const others = known ?? (await othersRefs(session, { ...latest, isUndo: true }, to));
   const then = await capturedRefs(git, to);
   if (then === undefined) return NONE_COMMITTED;
-  const [before, head] = [headIn(then), headIn(new Map([...then, ...valuesOf(others.moved)]))];
+  const before = resolveRef(then, 'HEAD');
+  const head = resolveRef(new Map([...then, ...valuesOf(others.moved)]), 'HEAD');
   if (head === undefined || head === before) return NONE_COMMITTED;
   const { byPerson, byAgent } = await touched(git, others, before);
   const between = new Map(byPerson.map(({ path, after }) => [path, { path, before: after, after }]));
@@ -77,10 +78,8 @@ export async function committedFiles(
   const edited = [...found.keys()].filter((path) => !staying.has(path));
   for (const path of await converted(usersGit(session), places.commonDir, edited)) found.delete(path);
   const coming = [...found].flatMap(([path, file]) => (file && !staying.has(path) ? [[path, file.oid]] : []));
-  const blobs = await findObjects(
-    usersGit(session),
-    coming.map(([, oid = '']) => oid),
-  );
+  const oids = coming.map(([, oid = '']) => oid);
+  const blobs = await findObjects(usersGit(session), oids);
   for (const [i, [path = '']] of coming.entries()) if (blobs[i] === undefined) found.delete(path);
   if (found.size > 0)
     for (const path of await obstructed(git, { commit: to }, found)) {
@@ -163,11 +162,6 @@ const SANDBOX = 'sandbox/';
 
 function valuesOf(moved: OthersMoves): [string, string][] {
   return [...moved].flatMap(([ref, { to }]) => (to === undefined ? [] : [[ref, to]]));
-}
-
-/** Undefined without a commit. */
-function headIn(refs: Refs): string | undefined {
-  return resolveRef(refs, 'HEAD');
 }
 
 /**

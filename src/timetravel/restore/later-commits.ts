@@ -11,7 +11,7 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { SUBMODULE } from '../../git/modes.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
-import { type DiffEntry, diffTrees, entryOf } from '../../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, editsOf } from '../../git/objects/raw-diff.ts';
 import { editIndex, withIndex } from '../../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { fieldsOf, gitAnswer, gitBytes, gitText, isAncestor } from '../../git/run/git.ts';
@@ -80,12 +80,10 @@ export async function bringLaterCommits(
   }
   const all = await diffTrees(sandboxGit, head, tip, { countLines: false });
   const changes = all.filter(({ before, after }) => ![before?.mode, after?.mode].includes(SUBMODULE));
-  const entries = (side: 'before' | 'after') =>
-    changes.map((change) => [change.path, entryOf(change[side])] as const);
   return withScratchObjects(repository, async ({ dir }) => {
     const differs = async (side: 'before' | 'after') => {
       const index = withIndex(sandboxGit, join(dir, side));
-      await editIndex(index, entries(side), tip.length);
+      await editIndex(index, editsOf(changes, side), tip.length);
       await gitText(index, ['update-index', '-q', '--refresh']);
       const paths = new Set(fieldsOf(await gitBytes(index, ['diff-files', '--name-only', '-z'])));
       return ({ path, [side]: version }: DiffEntry) =>
@@ -100,7 +98,7 @@ export async function bringLaterCommits(
     const input = Buffer.from(written.join(''), 'latin1');
     const index = withIndex(sandboxGit, join(dir, 'after'));
     if (written.length > 0) await gitText(index, ['checkout-index', '--force', '-z', '--stdin'], { input });
-    await editIndex(sandboxGit, entries('after'), tip.length);
+    await editIndex(sandboxGit, editsOf(changes, 'after'), tip.length);
     await gitText(sandboxGit, moveBranch);
     return own.map(
       ({ path }) => `${displayPath(path)} is as in ${shortOid(tip)}; the snapshot has it otherwise`,

@@ -74,11 +74,8 @@ export async function othersChanges(
   // Somebody has only brought back what an agent had written, as by a checkout there and back.
   for (const [path, { oid }] of newest) if (byAgent.has(`${path}\0${oid}`)) newest.delete(path);
   // A version that a call has destroyed is neither there nor in the snapshot. A restore has named those that it took away.
-  const paths = [...newest.keys()];
-  const there = await findObjects(
-    git,
-    paths.map((path) => `${content}:${encodePath(path)}`),
-  );
+  const names = [...newest.keys()].map((path) => `${content}:${encodePath(path)}`);
+  const there = await findObjects(git, names);
   for (const [i, [path, { commit, oid }]] of [...newest].entries())
     if (changed.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
       found.set(path, { commit, isDeletion: oid === undefined });

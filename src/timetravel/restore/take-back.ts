@@ -8,7 +8,13 @@ import { join } from 'node:path';
 import { LINK } from '../../git/modes.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
-import { type DiffEntry, diffTrees, findRenames, mayHaveRenames } from '../../git/objects/raw-diff.ts';
+import {
+  type DiffEntry,
+  diffTrees,
+  entryOf,
+  findRenames,
+  mayHaveRenames,
+} from '../../git/objects/raw-diff.ts';
 import { editTree, withIndex, withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import {
@@ -24,7 +30,7 @@ import {
 import type { Session } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
-import { parentDirectories, readSnapshotTree, sandboxTree } from '../../snapshot/tree.ts';
+import { diffSnapshots, parentDirectories, readSnapshotTree, sandboxTree } from '../../snapshot/tree.ts';
 import { decodePath, encodePath } from '../../snapshot/tree-names.ts';
 import { listIgnored } from './ignored-files.ts';
 
@@ -100,7 +106,7 @@ export async function planTakeBack(
           now.set(nowPath, undefined);
           moved.set(tipPath, to);
         }
-        if (to === tipPath && isSame(version, there)) now.delete(to);
+        if (to === tipPath && entryOf(version) === entryOf(there)) now.delete(to);
         else now.set(to, version);
       }
     }
@@ -138,8 +144,6 @@ export async function obstructed(
   }
   return found;
 }
-
-const isSame = (a: Version, b: Version) => a?.mode === b?.mode && a?.oid === b?.oid;
 
 interface Changes {
   readonly entries: ReadonlyMap<string, DiffEntry>;
@@ -181,7 +185,7 @@ async function withoutArrived(
     if (entry === undefined) continue;
     const sides = { ours: entry.before, base: arrived.before, theirs: arrived.after };
     const { version } = await mergeVersions(git, scratch, sides, { onConflict: 'ours', name: '' });
-    if (isSame(version, entry.after)) left.delete(entry.path);
+    if (entryOf(version) === entryOf(entry.after)) left.delete(entry.path);
     else left.set(entry.path, { ...entry, before: version });
   }
   return left;
@@ -189,9 +193,7 @@ async function withoutArrived(
 
 /** `names`: those of now of files that were renamed, step by step: a later copy may be more alike. */
 async function changesSince(git: Git, from: string, to: string) {
-  const found = await diffTrees(withoutIndex(git), from, to, {
-    ...{ paths: TOP_FOLDERS, countLines: false, decodePath },
-  });
+  const found = await diffSnapshots(git, from, to);
   const names = mayHaveRenames(found) ? await namesSince(git, from, to) : new Map<string, string>();
   return { entries: new Map(found.map((entry) => [entry.path, entry])), names };
 }
@@ -233,8 +235,8 @@ export async function mergeVersions(
   { ours, base, theirs }: Record<'ours' | 'base' | 'theirs', Version>,
   { onConflict, name }: Pick<TakeBackRequest, 'onConflict' | 'name'>,
 ): Promise<{ readonly version: Version; readonly isConflict: boolean }> {
-  if (isSame(ours, base)) return { version: theirs, isConflict: false };
-  if (isSame(ours, theirs)) return { version: ours, isConflict: false };
+  if (entryOf(ours) === entryOf(base)) return { version: theirs, isConflict: false };
+  if (entryOf(ours) === entryOf(theirs)) return { version: ours, isConflict: false };
   if (ours === undefined || base === undefined || theirs === undefined || [ours, base, theirs].some(isLink))
     return { version: ours, isConflict: true };
   const mode = ours.mode === base.mode ? theirs.mode : ours.mode;
@@ -258,7 +260,7 @@ const BINARY = 255;
 
 /** Those of a conflict of git, which an agent has solved since. */
 async function bringsMarkers(git: Git, now: Version, then: Version): Promise<boolean> {
-  if (now === undefined || then === undefined || isSame(now, then)) return false;
+  if (now === undefined || then === undefined || entryOf(now) === entryOf(then)) return false;
   const contents = await readObjects(git, [now.oid, then.oid]);
   const [has, had] = contents.map((object) =>
     /^<{7} .*^>{7} /ms.test(object?.content.toString('latin1') ?? ''),
@@ -276,9 +278,7 @@ export async function snapshotWith(
   files: ReadonlyMap<string, Version>,
 ): Promise<Snapshot> {
   const index = withIndex(git, join(scratch.dir, 'index'));
-  const edits = [...files].map(
-    ([path, version]) => [encodePath(path), version && `${version.mode} ${version.oid}`] as const,
-  );
+  const edits = [...files].map(([path, version]) => [encodePath(path), entryOf(version)] as const);
   const tree = await editTree(index, { tree: tip.commit }, edits);
   const original = (await readCommits(git, [tip.commit])).get(tip.commit) ?? '';
   const content = Buffer.from(original.replace(/^tree \w+/, `tree ${tree}`), 'latin1');
