@@ -8,15 +8,16 @@ import { AgtError, attempt, listSome, SOME } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
-import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
+import { type Git, gitAnswer, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete } from '../session/operation.ts';
 import { readRecord } from '../session/record.ts';
+import { putOnWorkBranch } from '../session/register-worktree.ts';
 import { Session } from '../session/session.ts';
-import { ensureWorktree } from '../timetravel/restore/ensure-worktree.ts';
 import { captureSession, captureTarget } from '../workspace/capture-session.ts';
+import { ensureWorktree } from '../workspace/ensure-worktree.ts';
 import { deleteCaptured, readable } from './delete-folder.ts';
 import { undoEntering } from './in-place/set-aside.ts';
 import { removeSession } from './remove.ts';
@@ -73,9 +74,7 @@ async function mendWorktree(session: Session): Promise<void> {
   const registration = isBroken ? registrationOf(repository.commonDir, record.sandbox) : undefined;
   if (registration !== undefined) rmSync(registration, { recursive: true, force: true });
   await ensureWorktree(session);
-  if (!isBroken) return;
-  await gitText(git, ['symbolic-ref', 'HEAD', record.work_branch]);
-  await gitText(git, ['read-tree', record.from_commit]);
+  if (isBroken) await putOnWorkBranch(session);
 }
 
 /** Returns to the user's branch, unless somebody has worked in the session. */

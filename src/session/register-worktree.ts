@@ -96,7 +96,7 @@ async function makeAgain(session: Session): Promise<void> {
   await gitText(withUsersPrograms(session.sandboxGit), ['checkout-index', '--all', '-u']);
 }
 
-async function putOnWorkBranch({ record, sandboxGit: git }: Session): Promise<void> {
+export async function putOnWorkBranch({ record, sandboxGit: git }: Session): Promise<void> {
   const tip = await resolveObject(git, `${record.work_branch}^{commit}`);
   const isFree = (await branchUser(git, record.work_branch, record.sandbox)) === undefined;
   if (tip !== undefined && isFree) await gitText(git, ['symbolic-ref', 'HEAD', record.work_branch]);

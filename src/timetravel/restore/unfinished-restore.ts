@@ -19,7 +19,7 @@ import { type Intent, isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { BEFORE_THE_SESSION } from '../../snapshot/format.ts';
 import { parseSnapshot, refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
-import { refuseToReplace } from './ensure-worktree.ts';
+import { refuseToReplace } from '../../workspace/ensure-worktree.ts';
 
 type RestoreIntent = Extract<Intent, { operation: 'restore' }>;
 

@@ -4,20 +4,20 @@
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { failurePoint } from '../../disk/failure-point.ts';
-import { holdsFiles } from '../../disk/folder-entries.ts';
-import { makeDirectories } from '../../disk/make-directories.ts';
-import { AgtError } from '../../errors.ts';
-import { mendWorktrees, reconnectWorktrees } from '../../git/files/worktree-registrations.ts';
-import { gitText, runGit } from '../../git/run/git.ts';
-import type { LockedSession } from '../../session/lock.ts';
-import { dropWorkspace } from '../../session/provider.ts';
-import { isAttached } from '../../session/record.ts';
-import { dropUnfinishedWorktree, registerWorktree } from '../../session/register-worktree.ts';
-import { refuseForeign } from '../../session/sandbox.ts';
-import type { Session } from '../../session/session.ts';
-import { captureSession } from '../../workspace/capture-session.ts';
-import { makeFolder } from '../../workspace/clone.ts';
+import { failurePoint } from '../disk/failure-point.ts';
+import { holdsFiles } from '../disk/folder-entries.ts';
+import { makeDirectories } from '../disk/make-directories.ts';
+import { AgtError } from '../errors.ts';
+import { mendWorktrees, reconnectWorktrees } from '../git/files/worktree-registrations.ts';
+import { gitText, runGit } from '../git/run/git.ts';
+import type { LockedSession } from '../session/lock.ts';
+import { dropWorkspace } from '../session/provider.ts';
+import { isAttached } from '../session/record.ts';
+import { dropUnfinishedWorktree, registerWorktree } from '../session/register-worktree.ts';
+import { refuseForeign } from '../session/sandbox.ts';
+import type { Session } from '../session/session.ts';
+import { captureSession } from './capture-session.ts';
+import { makeFolder } from './clone.ts';
 
 /** The folder had files to capture; none, but git still has its index and HEAD; or nothing. */
 export async function ensureWorktree(session: Session): Promise<'files' | 'registered' | 'new'> {
