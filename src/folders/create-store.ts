@@ -237,6 +237,6 @@ function hasRoom(store: string, index: Buffer, oidLength: number): boolean {
 const SIZE_OFFSET = 36;
 
 /** A path in a list that colons separate: git reads a quoted one as in C. */
-function quoted(path: string): string {
+export function quoted(path: string): string {
   return /["\\:\n]/.test(path) ? `"${path.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"` : path;
 }

@@ -14,7 +14,8 @@ import { FSYNC_ARGS, type Git, gitText, updateRefs } from '../git/run/git.ts';
 import { mergeWithBase, type Workbench } from '../landing/workbench.ts';
 import type { LockedSession } from '../session/lock.ts';
 import type { Session } from '../session/session.ts';
-import { mergeVersions, obstructed } from '../timetravel/restore/take-back.ts';
+import { mergeVersions } from '../timetravel/restore/merge-versions.ts';
+import { obstructed } from '../timetravel/restore/take-back.ts';
 
 /** `now` and `end`: agt takes it back, at once or at the end of the agent's turn. `tell`: the agent hears of it. */
 export type Way = 'now' | 'end' | 'tell';

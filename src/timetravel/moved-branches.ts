@@ -21,6 +21,7 @@ import type { Snapshot } from '../snapshot/history.ts';
 import { readSnapshotMetadata } from '../snapshot/manifest.ts';
 import { findForms } from '../survey/forms.ts';
 import { movedRefs, refsOf } from './restore/git-dir-of-session.ts';
+import { acceptedSince } from './restore/others-changes.ts';
 import { authorsOf } from './turns.ts';
 
 interface Moved {
@@ -46,10 +47,11 @@ export interface MovedBranch extends Moved {
  * makes them. `history`: newest first.
  */
 export async function movedBranches(
-  { git, record, repository }: Session,
+  session: Session,
   history: readonly Snapshot[],
   since: Date,
 ): Promise<MovedBranch[]> {
+  const { git, record, repository } = session;
   const folder = record.checkout ?? record.sandbox;
   const state = isAttached(record) ? await readGitState(repository, folder) : undefined;
   if (state === undefined) return [];
@@ -59,6 +61,7 @@ export async function movedBranches(
   const parts = await findObjects(git, names);
   const moved = new Map<string, MovedBranch & Record<'isBelow' | 'wasHead', boolean> & { last: string }>();
   const others = new Set<string>();
+  const accepted = landedCommits(session);
   const steps = authorsOf(history.toReversed(), true).steps.toReversed();
   for (const [i, { snapshot, author, turn }] of steps.entries()) {
     if (snapshot.time < since || snapshot.previous === undefined) break;
@@ -67,6 +70,7 @@ export async function movedBranches(
     const after = await capturedRefs(git, snapshot.commit);
     if (before === undefined || after === undefined) continue;
     for (const ref of differing(before, after).filter((name) => name.startsWith(HEADS))) {
+      if (accepted.has(after.get(ref))) continue;
       const to = now.get(ref);
       const from = (to === undefined ? moved.get(ref)?.from : undefined) ?? before.get(ref);
       if (others.has(ref)) continue;
@@ -105,6 +109,11 @@ export async function movedBranches(
   });
 }
 
+/** An acceptance has moved the branch there, also while an agent was in a call. */
+function landedCommits(session: Session): ReadonlySet<string | undefined> {
+  return new Set(acceptedSince(session, new Date(0)).map(({ commit }) => commit));
+}
+
 /** None that the branch has in another form, such as by an amend. */
 async function commitsLacking(user: Git, { ref, from, to = '' }: Moved): Promise<string[]> {
   const words = ['rev-list', '--cherry-pick', '--right-only', '--reverse', `${to}...${from}`, '--'];
@@ -121,13 +130,14 @@ export async function branchesLeft(session: Session, tip: Snapshot, spans: reado
     isAttached(record)
       ? ((await capturedRefs(git, commit)) ?? new Map())
       : refsOf(session, await readSnapshotMetadata(git, commit));
+  const accepted = landedCommits(session);
   const first = new Map<string, { readonly from: string; readonly last: string | undefined }>();
   for (const { previous, commit, parents } of spans) {
     const start = { HEAD: `${LINK}${record.work_branch}`, [record.work_branch]: parents[0] ?? '' };
     const known = isAttached(record) ? [] : Object.entries(start);
     const before = previous === undefined ? new Map(known) : await refsAt(previous);
     for (const { ref, from, to } of movedRefs(session, before, await refsAt(commit)))
-      if (from !== undefined && (ref === 'HEAD' || ref.startsWith(HEADS)))
+      if (from !== undefined && (ref === 'HEAD' || ref.startsWith(HEADS)) && !accepted.has(to))
         first.set(ref, { last: to, ...first.get(ref), from });
   }
   const user = inOtherRepository(git, record.checkout ?? record.sandbox);

@@ -159,8 +159,10 @@ async function ask<Answer>(
   throw new AgtError(`cannot read "${asked}": git ended without an answer`, { exitCode: EXIT.git });
 }
 
+const PLACES = ['GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_DIR'];
+
 function runningProcess(git: Git): BatchProcess {
-  const key = `${git.cwd}\0${git.env['GIT_OBJECT_DIRECTORY'] ?? ''}\0${git.env['GIT_DIR'] ?? ''}`;
+  const key = [git.cwd, ...PLACES.map((name) => git.env[name])].join('\0');
   let running = processes.get(key);
   if (running === undefined || running.hasEnded) {
     running = new BatchProcess(git);

@@ -56,7 +56,8 @@ export async function committedFiles(
   const before = resolveRef(then, 'HEAD');
   const head = resolveRef(new Map([...then, ...valuesOf(others.moved)]), 'HEAD');
   if (head === undefined || head === before) return NONE_COMMITTED;
-  const { byPerson, byAgent } = await touched(git, others, before);
+  const landed = await landedEntries(usersGit(session), others.accepted);
+  const { byPerson, byAgent } = await touched(git, others, before, landed);
   const between = new Map(byPerson.map(({ path, after }) => [path, { path, before: after, after }]));
   for (const change of await diffSnapshots(git, to, latest.from)) between.set(change.path, change);
   const now = await resolveObject(usersGit(session), 'HEAD^{commit}');
@@ -113,6 +114,7 @@ async function touched(
   git: Git,
   { going, theirs, isAfterAcceptance }: OthersRefs,
   start: string | undefined,
+  landed: ReadonlySet<string>,
 ) {
   const byPerson: ChangedFile[] = [];
   const byAgent = new Map<string, ByAgent>();
@@ -121,9 +123,10 @@ async function touched(
   const changes = await compareWithPrevious(git, going);
   for (const one of going.toReversed()) {
     const isRestore = one.restoredBy !== undefined;
-    const isPersons = theirs.includes(one) || isRestore || isAfterAcceptance(one);
+    const isOfOthers = theirs.includes(one) || isRestore || isAfterAcceptance(one);
     for (const change of changes.get(one.commit) ?? []) {
       const { path, before, after } = change;
+      const isPersons = isOfOthers || landed.has(`${path} ${entryOf(after)}`);
       const known = byAgent.get(path);
       const versions = withoutAgent.get(path) ?? new Set([entryOf(before)]);
       withoutAgent.set(path, versions);
@@ -142,6 +145,12 @@ async function touched(
     begin = one.head;
   }
   return { byPerson, byAgent };
+}
+
+/** Each path with the content that an acceptance has brought. */
+async function landedEntries(user: Git, accepted: OthersRefs['accepted']): Promise<ReadonlySet<string>> {
+  const all = await Promise.all(accepted.map(({ from, commit }) => filesBetween(user, from, commit)));
+  return new Set(all.flatMap((files) => [...files].map(([path, { after }]) => `${path} ${entryOf(after)}`)));
 }
 
 function usersGit({ git, record }: Session): Git {

@@ -13,7 +13,7 @@ import { findObjects } from '../../git/objects/object-reader.ts';
 import { inOtherRepository, isAncestor } from '../../git/run/git.ts';
 import { agtDirectory } from '../../layout.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
-import { isAttached, listRecords } from '../../session/record.ts';
+import { isAttached, type Landed, listRecords } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { AFTER_SYNC, promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
@@ -93,6 +93,8 @@ export interface OthersRefs {
   readonly hasAcceptance: boolean;
   /** In a folder without events of an agent nothing else tells whose changes a snapshot has. */
   readonly isAfterAcceptance: (one: Snapshot) => boolean;
+  /** The acceptances since: an agent may have been in a call then. */
+  readonly accepted: readonly Pick<Landed, 'from' | 'commit'>[];
 }
 
 /** A move counts if the ref is still there, apart from calls of agents since: a restore may have taken it back. */
@@ -132,7 +134,7 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   // The time of a snapshot is in whole seconds.
   const isAfterAcceptance = ({ time }: Snapshot) => time.getTime() + 999 >= first;
   const found = { moved, hasReplaced: hasReplaced === true, going, theirs };
-  return { ...found, hasAcceptance: accepted.length > 0, isAfterAcceptance };
+  return { ...found, hasAcceptance: accepted.length > 0, isAfterAcceptance, accepted };
 }
 
 /** Commits that the branch had at the snapshot `to`. */

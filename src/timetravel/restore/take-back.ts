@@ -3,10 +3,10 @@
  * somebody else stays. For each of them, newest first, base is the file after it, theirs the file before it, and ours the
  * file as it is; each of these may have another name. The result is a snapshot that a restore goes to.
  */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LINK } from '../../git/modes.ts';
-import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
+import { quoted } from '../../folders/create-store.ts';
+import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
+import { commitOid, readCommits, storeCommits, storeObjects } from '../../git/objects/commits.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import {
   type DiffEntry,
@@ -17,25 +17,16 @@ import {
 } from '../../git/objects/raw-diff.ts';
 import { editTree, withIndex, withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import {
-  FSYNC_ARGS,
-  fieldsOf,
-  type Git,
-  gitAnswer,
-  gitBytes,
-  gitText,
-  isAncestor,
-  runGit,
-} from '../../git/run/git.ts';
+import { fieldsOf, type Git, gitAnswer, gitBytes, isAncestor } from '../../git/run/git.ts';
+import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots, parentDirectories, readSnapshotTree, sandboxTree } from '../../snapshot/tree.ts';
 import { decodePath, encodePath } from '../../snapshot/tree-names.ts';
 import { listIgnored } from './ignored-files.ts';
-
-/** How a conflict ends: `ours` keeps what is there now, `markers` writes both, as git does. */
-export type OnConflict = 'refuse' | 'ours' | 'markers';
+import { bringsMarkers, mergeVersions, type OnConflict, type Version } from './merge-versions.ts';
+import { acceptedSince } from './others-changes.ts';
 
 export interface TakeBackRequest {
   /** Newest first: each with the snapshot before it as `previous`. */
@@ -58,11 +49,8 @@ export interface TakenBack {
   readonly kept: readonly string[];
   /** New files that git ignores in an attached folder. A restore deletes none. */
   readonly staying: readonly string[];
-  /** The steps have changed none of the files. */
   readonly isNothing: boolean;
 }
-
-type Version = DiffEntry['before'];
 
 /** `tip`: the snapshot that is as the folder. */
 export async function planTakeBack(
@@ -78,7 +66,7 @@ export async function planTakeBack(
     const [conflicts, solved] = [new Set<string>(), new Set<string>()];
     let isNothing = true;
     for (const span of request.spans) {
-      const changes = await changesOf(git, span, scratch);
+      const changes = await changesOf(session, span, scratch);
       const later = await changesSince(git, span.commit, tip.commit);
       const atTip = (path: string, otherwise: Version) =>
         later.entries.has(path) ? later.entries.get(path)?.after : otherwise;
@@ -153,42 +141,70 @@ interface Changes {
 }
 
 async function changesOf(
-  git: Git,
+  session: Session,
   { previous, commit, parents }: Snapshot,
   scratch: Pick<ScratchObjects, 'dir'>,
 ): Promise<Changes> {
+  const { git } = session;
   if (previous !== undefined) {
     const changes = await changesBetween(git, previous, commit);
-    return { ...changes, entries: await withoutArrived(git, changes.entries, { previous, commit }, scratch) };
+    return {
+      ...changes,
+      entries: await withoutArrived(session, changes.entries, { previous, commit }, scratch),
+    };
   }
   // The commit before the first snapshot has the files of the sandbox at its top.
   return changesBetween(git, `${parents[0]}^{tree}`, await sandboxTree(git, commit), 'sandbox/');
 }
 
-/** Without the commits of the user branch that a merge or a rebase has brought: they are of others. */
+/** Without what is of others: commits that a merge or a rebase has brought, and acceptances during a call. */
 async function withoutArrived(
-  git: Git,
+  session: Session,
   entries: Changes['entries'],
   { previous, commit }: Record<'previous' | 'commit', string>,
   scratch: Pick<ScratchObjects, 'dir'>,
 ): Promise<Changes['entries']> {
+  const git = withUsersObjects(session);
   const contents = await readCommits(git, [previous, commit]);
   const [before, after] = [previous, commit].map((one) => parseSnapshot(one, contents.get(one) ?? ''));
-  const heads = [before?.head, after?.head].filter((head) => head !== undefined);
-  const branch = after?.parents[1];
-  if (branch === undefined || heads.length < 2 || before?.head === after?.head) return entries;
-  const [from, to] = await Promise.all(heads.map((head) => gitAnswer(git, ['merge-base', head, branch])));
-  if (from === undefined || to === undefined || !(await isAncestor(git, from, to))) return entries;
-  const left = new Map(entries);
-  for (const { path, ...arrived } of await diffTrees(git, from, to, { countLines: false })) {
-    const entry = left.get(`sandbox/${path}`);
-    if (entry === undefined) continue;
-    const sides = { ours: entry.before, base: arrived.before, theirs: arrived.after };
-    const { version } = await mergeVersions(git, scratch, sides, { onConflict: 'ours', name: '' });
-    if (entryOf(version) === entryOf(entry.after)) left.delete(entry.path);
-    else left.set(entry.path, { ...entry, before: version });
+  if (before === undefined || after === undefined || before.head === after.head) return entries;
+  // The time of a snapshot is in whole seconds.
+  const isBefore = ({ at }: { readonly at: string }) => Date.parse(at) < after.time.getTime() + 1000;
+  const accepted = acceptedSince(session, before.time).filter(isBefore);
+  const pairs = accepted.map(({ from, commit: to }) => [from, to] as const);
+  const heads = [before.head, after.head].filter((head) => head !== undefined);
+  const branch = after.parents[1];
+  if (branch !== undefined && heads.length === 2) {
+    const bases = heads.map((head) => gitAnswer(git, ['merge-base', head, branch]));
+    const [from, to] = await Promise.all(bases);
+    if (from !== undefined && to !== undefined && (await isAncestor(git, from, to))) pairs.push([from, to]);
   }
+  const left = new Map(entries);
+  const brought = new Set<string>();
+  for (const [from, to] of pairs)
+    for (const { path, ...arrived } of await diffTrees(git, from, to, { countLines: false })) {
+      const entry = left.get(`sandbox/${path}`);
+      if (entry === undefined) continue;
+      const sides = { ours: entry.before, base: arrived.before, theirs: arrived.after };
+      const { version } = await mergeVersions(git, scratch, sides, { onConflict: 'ours', name: '' });
+      if (entryOf(version) === entryOf(entry.after)) left.delete(entry.path);
+      else {
+        left.set(entry.path, { ...entry, before: version });
+        if (version !== undefined) brought.add(version.oid);
+      }
+    }
+  const blobs = (await readObjects(git, [...brought])).filter((one) => one?.type === 'blob');
+  const objects = blobs.flatMap((one) => (one ? { type: 'blob' as const, content: one.content } : []));
+  if (accepted.length > 0) await storeObjects(session.git, objects, commit);
   return left;
+}
+
+/** The store of a folder does not have every commit of its repository. */
+function withUsersObjects({ git, record }: Session): Git {
+  const places = isAttached(record) ? repositoryOf(record.checkout ?? record.sandbox) : undefined;
+  if (places === undefined) return git;
+  const objects = quoted(join(places.commonDir, 'objects'));
+  return { ...git, env: { ...git.env, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects } };
 }
 
 /** `names`: those of now of files that were renamed, step by step: a later copy may be more alike. */
@@ -227,48 +243,6 @@ async function changesBetween(git: Git, from: string, to: string, under = ''): P
   const names = renames.map(({ old, name }) => [under + decodePath(old), under + decodePath(name)] as const);
   return { entries, newNames: new Map(names), oldNames: new Map(names.map(([old, name]) => [name, old])) };
 }
-
-/** Merges one file. `scratch` has a directory for the time of the merge. */
-export async function mergeVersions(
-  git: Git,
-  scratch: Pick<ScratchObjects, 'dir'>,
-  { ours, base, theirs }: Record<'ours' | 'base' | 'theirs', Version>,
-  { onConflict, name }: Pick<TakeBackRequest, 'onConflict' | 'name'>,
-): Promise<{ readonly version: Version; readonly isConflict: boolean }> {
-  if (entryOf(ours) === entryOf(base)) return { version: theirs, isConflict: false };
-  if (entryOf(ours) === entryOf(theirs)) return { version: ours, isConflict: false };
-  if (ours === undefined || base === undefined || theirs === undefined || [ours, base, theirs].some(isLink))
-    return { version: ours, isConflict: true };
-  const mode = ours.mode === base.mode ? theirs.mode : ours.mode;
-  if (base.oid === theirs.oid || ours.oid === theirs.oid)
-    return { version: { mode, oid: ours.oid }, isConflict: false };
-  const files = ['now', 'after', 'before'].map((file) => join(scratch.dir, file));
-  const contents = await readObjects(git, [ours.oid, base.oid, theirs.oid]);
-  for (const [i, file] of files.entries()) writeFileSync(file, contents[i]?.content ?? '');
-  const names = ['now', `after ${name}`, `before ${name}`].flatMap((label) => ['-L', label]);
-  const merge = (...strategy: string[]) => runGit(git, ['merge-file', '-p', ...strategy, ...names, ...files]);
-  const merged = await merge();
-  // 255: one of them is binary.
-  if (merged.exitCode === BINARY) return { version: ours, isConflict: true };
-  const isConflict = merged.exitCode !== 0;
-  const { stdout: input } = isConflict && onConflict === 'ours' ? await merge('--ours') : merged;
-  const oid = await gitText(git, [...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], { input });
-  return { version: { mode, oid }, isConflict };
-}
-
-const BINARY = 255;
-
-/** Those of a conflict of git, which an agent has solved since. */
-async function bringsMarkers(git: Git, now: Version, then: Version): Promise<boolean> {
-  if (now === undefined || then === undefined || entryOf(now) === entryOf(then)) return false;
-  const contents = await readObjects(git, [now.oid, then.oid]);
-  const [has, had] = contents.map((object) =>
-    /^<{7} .*^>{7} /ms.test(object?.content.toString('latin1') ?? ''),
-  );
-  return had === true && has === false;
-}
-
-const isLink = (version: Version) => version?.mode === LINK;
 
 /** A commit as the last snapshot, but for these files. No ref leads to it: a restore goes there at once. */
 export async function snapshotWith(

@@ -2,6 +2,7 @@
 import { AgtError, FEW, listSome, usageError } from '../../../errors.ts';
 import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
+import { gitDirOf } from '../../../git/files/discover-repository.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import {
   commandToCompare,
@@ -14,6 +15,7 @@ import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { promptIn } from '../../../snapshot/format.ts';
+import { readOperation } from '../../../snapshot/git-dir-files.ts';
 import { committedSince } from '../../../timetravel/restore/committed-files.ts';
 import { differsInIndex } from '../../../timetravel/restore/differences.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
@@ -92,12 +94,13 @@ export const sessionRestore = defineSessionCommand({
     const given = [...(args.path ?? []), ...args.rest];
     const paths = given.map((path) => pathInSession(record, path, context.cwd, namesakes));
     await requireKnownPaths(repository.git, record, snapshot, paths);
+    const from = snapshot.label ?? shortOid(snapshot.commit);
     const folders = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request: RestoreRequest = {
       scope: paths.length > 0 ? paths : folders,
       by: 'restore',
       now,
-      ...(given.length > 0 && { label: `restore of ${listSome(given, MOST_NAMED)}` }),
+      ...(given.length > 0 && { label: `restore of ${listSome(given, MOST_NAMED)} from ${from}` }),
       filesOnly: args.filesOnly,
       choose: async (seen) => {
         const since = args.unchangedSince;
@@ -220,6 +223,8 @@ function reportRestore(
   const all = countRestored(changed.length, moves.length, isIndexAlone, warnings);
   const isEmpty = all === NOTHING_RESTORED && warnings.length > 0;
   const done = `restored ${all}, ${verified ? 'verified' : differing}`;
+  const gitDir = gitDirOf(record.checkout ?? record.sandbox);
+  const operation = (gitDir && readOperation(gitDir)) ?? undefined;
   const isUndo = by !== 'restore' || thing !== undefined;
   const named = isPrompt || isOfFiles(request) || isBack === false ? changed : [];
   const most = isUndo && !isPrompt ? FEW : MOST_LISTED;
@@ -231,6 +236,7 @@ function reportRestore(
     ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),
     moves.length > MOST_LISTED && `  and ${moves.length - MOST_LISTED} more refs`,
     later && `  ${later}`,
+    operation && !isOfFiles(request) && `a ${operation} is in progress in it`,
     thing !== undefined && `undone: ${thing}, and nothing else`,
     position && describePosition({ ...position, isEmpty }, by, distance, context.now()),
     isBack,
