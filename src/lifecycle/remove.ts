@@ -86,6 +86,8 @@ export interface Deleted {
   readonly ignored: readonly string[];
   /** agt could not capture them, and the user gave them up. */
   readonly uncaptured: readonly NotCaptured[];
+  /** agt could not capture them, and they stay in the user's own checkout. */
+  readonly staying: readonly string[];
 }
 
 export function removeSession({ repository, record }: Session, options: RemovalOptions): Promise<Deleted> {
@@ -110,7 +112,7 @@ export async function removeLocked(session: LockedSession, options: RemovalOptio
   return deleted;
 }
 
-const NOTHING: Deleted = { ignored: [], uncaptured: [] };
+const NOTHING: Deleted = { ignored: [], uncaptured: [], staying: [] };
 
 async function refuseInTheWay(session: Session, options: RemovalOptions): Promise<void> {
   const { record } = session;
@@ -175,7 +177,7 @@ async function removeInPlace(session: LockedSession, options: RemovalOptions): P
   await finish(session.with(ended.record), options);
   if (ended.trouble !== undefined) throw ended.trouble;
   if (ended.left.paths.length > 0) throw leftFiles(session.record, ended.left);
-  return NOTHING;
+  return { ...NOTHING, staying: ended.staying };
 }
 
 /** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
@@ -200,7 +202,7 @@ async function captureLastTime(
 }
 
 function deletedWith({ ignored, skipped, failed }: CaptureResult): Deleted {
-  return { ignored, uncaptured: [...skipped, ...failed] };
+  return { ignored, uncaptured: [...skipped, ...failed], staying: [] };
 }
 
 function leftFiles(record: SessionRecord, { paths, refused }: Remaining): AgtError {

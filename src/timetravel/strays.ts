@@ -1,4 +1,6 @@
 /** Calls of agents of sessions that changed a folder in which they do not work, and were not taken back. */
+import { capturedRefs, differing } from '../folders/git-state/read-state.ts';
+import type { Git } from '../git/run/git.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -19,6 +21,14 @@ export interface Stray {
 
 /** Each costs two comparisons. */
 const MOST = 20;
+
+/** Whether a ref that the call moved is not as before it now. */
+async function hasMovedRefs(git: Git, before: string, commit: string, newest: Snapshot | undefined) {
+  const commits = [before, commit, newest?.commit ?? commit];
+  const [was, after, now] = await Promise.all(commits.map((one) => capturedRefs(git, one)));
+  if (was === undefined || after === undefined || now === undefined) return true;
+  return differing(was, after).some((ref) => now.get(ref) !== was.get(ref));
+}
 
 /** Newest first. */
 export async function readStrays(
@@ -48,8 +58,9 @@ export async function readStrays(
     const now = newest?.commit === commit ? own : await changed(before, newest?.commit);
     const paths = own.filter((path) => now.includes(path));
     const isLast = steps[current]?.commits.includes(commit) === true;
-    if (paths.length > 0 || own.length === 0)
-      strays.push({ snapshot, sessions: sessionsOf(snapshot), before, paths, isLast });
+    const stands =
+      paths.length > 0 || (own.length === 0 && (await hasMovedRefs(git, before, commit, newest)));
+    if (stands) strays.push({ snapshot, sessions: sessionsOf(snapshot), before, paths, isLast });
   }
   return strays;
 }

@@ -124,12 +124,13 @@ async function broughtBack({ git, record }: Session, dryRun: boolean, landing: r
   ];
 }
 
-export function describeDeleted({ ignored, uncaptured }: Deleted, dryRun: boolean): string {
+export function describeDeleted({ ignored, uncaptured, staying }: Deleted, dryRun: boolean): string {
   const line = (why: string, paths: readonly string[]) =>
     `${verb(dryRun, 'deleted', 'delete')} with it, in no snapshot${why}: ${listSome(paths)}`;
   const others = uncaptured.map(({ path }) => path);
   return lines([
     ignored.length > 0 && line(' because of .agtignore', ignored),
     others.length > 0 && line('', others),
+    staying.length > 0 && `stays in your checkout, in no snapshot: ${listSome(staying)}`,
   ]);
 }

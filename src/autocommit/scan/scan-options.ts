@@ -94,3 +94,8 @@ export class LargeChange extends Error {}
 export function refuseLargeChange(files: number, bytes: number): void {
   if (files > FEW_FILES || bytes > FEW_BYTES) throw new LargeChange();
 }
+
+/** Why a file is left out. */
+export function tooLarge(size: number): string {
+  return `is larger than agt.maxFileSize (${size} bytes)`;
+}

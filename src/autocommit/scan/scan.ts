@@ -21,7 +21,7 @@ import type { StatCache } from '../stat-cache/stat-cache.ts';
 import { type Content, type HashedFile, IN_MEMORY, readContent, UnstableFile } from './content.ts';
 import { type CachedPath, type NextCache, nextCache } from './next-cache.ts';
 import { PermissionBits } from './permission-bits.ts';
-import type { LeftOut, ScanOptions } from './scan-options.ts';
+import { type LeftOut, type ScanOptions, tooLarge } from './scan-options.ts';
 import { type Walked, walk } from './walk.ts';
 
 /** All paths are relative to the session folder, one byte per character. */
@@ -48,8 +48,10 @@ export interface ScanResult {
 }
 
 export async function scan(source: Source, last: LastSnapshot, options: ScanOptions): Promise<ScanResult> {
-  const walked = walk(source, options);
-  const { read, failed: unread } = await readFiles(source, walked.toRead, last, options);
+  const walked = walk(source, last, options);
+  const { read, skipped, failed: unread } = await readFiles(source, walked.toRead, last, options);
+  // The next scan looks at these again.
+  walked.skipped.push(...skipped);
   const failed = [...walked.failed, ...unread];
   const isUnreadable = underAny(failed.map(({ path }) => path));
   const mayBeDeleted = (path: string) => isUnder(path, options.topFolders) && !isUnreadable(path);
@@ -138,31 +140,37 @@ export async function readFiles(
   paths: readonly string[],
   last: LastSnapshot,
   options: ScanOptions,
-): Promise<{ read: ReadonlyMap<string, HashedFile>; failed: readonly LeftOut[] }> {
+): Promise<{ read: ReadonlyMap<string, HashedFile> } & Readonly<Record<'skipped' | 'failed', LeftOut[]>>> {
   const read = new Map<string, HashedFile>();
-  const failed: LeftOut[] = [];
+  const [skipped, failed]: [LeftOut[], LeftOut[]] = [[], []];
   for (const [i, path] of paths.entries()) {
     reportProgress('reading files', i + 1, paths.length);
     const content = await readAndStore(source, path, last, options);
     if (typeof content === 'string') failed.push({ path, reason: content });
+    else if (typeof content === 'number') skipped.push({ path, reason: tooLarge(content) });
     else if (content !== undefined) read.set(path, { stat: content.stat, oid: content.oid });
   }
-  return { read, failed };
+  return { read, skipped, failed };
 }
 
-/** The content, or the reason why there is none; undefined if the file is gone. */
+/**
+ * The content, or the reason why there is none; undefined if the file is gone. The size of one that is too large, and no
+ * longer as in the last snapshot.
+ */
 async function readAndStore(
   source: Source,
   path: string,
   last: LastSnapshot,
-  { hash, store, requireRoom }: ScanOptions,
-): Promise<Content | string | undefined> {
+  { hash, store, requireRoom, maxFileSize }: ScanOptions,
+): Promise<Content | string | number | undefined> {
   try {
     const size = last.find(path) === undefined ? lstatSync(systemPath(source.path(path))).size : 0;
     if (size > IN_MEMORY) requireRoom?.(size);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const content = readContent(source.path(path), hash, source.isInside);
       const isNew = last.find(path)?.oid !== content.oid;
+      const { size: length } = content.stat;
+      if (isNew && content.stat.isFile() && length > maxFileSize) return length;
       // A log that grows between the two is stored as it was first.
       const wanted = attempt === 0 ? content : { ...content, isBeginning: true as const };
       if (!isNew || (await store(path, wanted))) return content;

@@ -16,6 +16,7 @@ import { errorCode, failureReason } from '../../errors.ts';
 import { isOfSubmodule } from '../../git/files/discover-repository.ts';
 import { BESIDE, isTemporaryEntry, MOUNT_TYPE, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
+import type { LastSnapshot } from '../last-snapshot.ts';
 import type { Source } from '../source.ts';
 import { type CachedDirectories, CachedDirectoriesBuilder } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
@@ -27,14 +28,17 @@ import {
   rulesText,
   type ScanOptions,
   TooManyFiles,
+  tooLarge,
 } from './scan-options.ts';
 
-export function walk(source: Source, options: ScanOptions): Walked {
-  const walked = new Walked(source, options);
+export function walk(source: Source, last: Known, options: ScanOptions): Walked {
+  const walked = new Walked(source, last, options);
   walked.visitEntries('', options.topFolders);
   walked.nameOthers();
   return walked;
 }
+
+type Known = Pick<LastSnapshot, 'find'>;
 
 /** All paths are relative to the session folder, one byte per character. */
 export class Walked {
@@ -57,6 +61,7 @@ export class Walked {
   hasNewTimes = false;
   private bytesToRead = 0;
   private readonly source: Source;
+  private readonly last: Known;
   private readonly device: number | undefined;
   private readonly options: ScanOptions;
   private readonly refreshed: RefreshedCache | undefined;
@@ -65,8 +70,9 @@ export class Walked {
   /** Undefined if the rules of `.agtignore` were others: any entry may be ignored now, or not any more. */
   private readonly cachedDirectories: CachedDirectories | undefined;
 
-  constructor(source: Source, options: ScanOptions) {
+  constructor(source: Source, last: Known, options: ScanOptions) {
     this.source = source;
+    this.last = last;
     this.device = lstatSync(systemPath(source.folder), { throwIfNoEntry: false })?.dev;
     this.options = options;
     this.refreshed = options.refreshed;
@@ -128,8 +134,8 @@ export class Walked {
     else if (stat.isDirectory() && stat.dev !== this.device && isOnFuse(this.absolute(path), MOUNT_TYPE))
       this.skip(path, 'is a snapshot that agt has mounted');
     else if (stat.isDirectory()) this.listDirectory(path, stat, row);
-    else if (stat.isFile() && stat.size > maxFileSize)
-      this.skip(path, `is larger than agt.maxFileSize (${stat.size} bytes)`);
+    else if (stat.isFile() && stat.size > maxFileSize && this.last.find(path) === undefined)
+      this.skip(path, tooLarge(stat.size));
     else if (stat.isFile() || stat.isSymbolicLink()) this.noteFile(path, stat);
     else this.skip(path, kindOf(stat));
   }

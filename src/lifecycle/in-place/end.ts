@@ -4,13 +4,16 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CaptureResult } from '../../autocommit/capture.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { SESSION_STASH, stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { branchUser } from '../../git/files/worktree-registrations.ts';
-import { requireUsable, resolveObject } from '../../git/run/git.ts';
+import { parseStatus, STATUS } from '../../git/objects/status.ts';
+import { gitBytes, inDirectory, requireUsable, resolveObject } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../layout.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import type { LockedSession } from '../../session/lock.ts';
@@ -35,13 +38,13 @@ import { requireUsersSide } from './users-side.ts';
 
 /**
  * @returns `record`, with which the caller completes the removal: if the session comes back later, it gets a sandbox of its
- * own; `left`: readable paths that came too late to be captured, and stay in the session folder; `trouble`: why the user's
- * uncommitted work stays set aside.
+ * own; `left`: readable paths that came too late to be captured, and stay in the session folder; `staying`: those that no
+ * snapshot has, and that stay in the checkout; `trouble`: why the user's uncommitted work stays set aside.
  */
 export async function leaveCheckout(session: LockedSession, options: RemovalOptions) {
   const { record } = session;
   const isGone = removalOf(record)?.phase !== 'deleting' && isCheckoutGone(session);
-  if (isActive(record) && !isGone) await captureBeforeTheEnd(session, options);
+  const captured = isActive(record) && !isGone ? await captureBeforeTheEnd(session, options) : undefined;
   let begun = beginRemoval(session, 'returning', options);
   let trouble: AgtError | undefined;
   if (removalOf(begun)?.phase !== 'deleting') {
@@ -55,7 +58,18 @@ export async function leaveCheckout(session: LockedSession, options: RemovalOpti
   const left = readable(await deleteCaptured(session, options.force));
   failurePoint('in place: folder removed');
   const { checkout: _, ...ended } = begun;
-  return { record: { ...ended, working_copy: 'worktree' as const }, left, trouble };
+  const staying = await stayingIn(session, captured);
+  return { record: { ...ended, working_copy: 'worktree' as const }, left, trouble, staying };
+}
+
+/** Files that agt left out, as for their size, and that git does not have as they are. */
+async function stayingIn({ git, record }: Session, captured: CaptureResult | undefined): Promise<string[]> {
+  const { checkout } = record;
+  const { skipped = [], failed = [] } = captured ?? {};
+  if (checkout === undefined || skipped.length + failed.length === 0) return [];
+  const status = await gitBytes(inDirectory(git, checkout), [...STATUS, '--untracked-files=all']);
+  const open = new Set(parseStatus(status).entries.map(({ path }) => `sandbox/${displayPath(path)}`));
+  return [...skipped, ...failed].flatMap(({ path }) => (open.has(path) ? path.slice('sandbox/'.length) : []));
 }
 
 async function returnAll(session: LockedSession, now: Date): Promise<AgtError | undefined> {
@@ -77,10 +91,11 @@ async function captureBeforeTheEnd(session: LockedSession, { force, outcome, now
   const captured = await captureSession(session, { now, label: BEFORE_END[outcome ?? 'removed'] });
   if (!force) refuseLoss(session.record, captured);
   const place = inPlace(session);
-  if ((await headBranch(place)) !== place.userBranch) return;
+  if ((await headBranch(place)) !== place.userBranch) return captured;
   // The agent has switched to the user's branch. There, HEAD would tell that everything of the user is back.
   await pointHead(place, session.record.work_branch);
   failurePoint('in place: left the branch of the user');
+  return captured;
 }
 
 /** There is no checkout to return to. Undefined if nothing of the user's was set aside. */

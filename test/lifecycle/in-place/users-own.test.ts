@@ -148,3 +148,25 @@ test('a file lands where the user has an empty directory: it is as git writes it
   expect(git(repository, 'status', '--porcelain')).toBe(' M a');
   expect(statSync(join(repository, 'new')).mode & 0o777).toBe(0o644);
 });
+
+test('what is too large for a snapshot stays in the checkout, and the end of the session names it', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  agtOk(repository, 'config', 'set', 'agt.maxFileSize', '10k');
+  begin(repository);
+  write(join(repository, 'new'), 'z'.repeat(20_000));
+  write(join(repository, 'a'), 'agent\n');
+  expect(agtOk(repository, 'reject', 's1')).toContain('\nstays in your checkout, in no snapshot: new');
+  expect(git(repository, 'status', '--short')).toBe('?? new');
+});
+
+test('a file of the user that was too large for a snapshot, and that the agent has changed, is named', () => {
+  const repository = makeRepository({ big: 'x'.repeat(20_000) });
+  agtOk(repository, 'config', 'set', 'agt.maxFileSize', '10k');
+  begin(repository);
+  write(join(repository, 'big'), 'y'.repeat(20_000));
+  expect(agt(repository, 'reject', 's1')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('agt could not bring back big in '),
+  });
+  expect(readFileSync(join(repository, 'big'), 'utf8')).toBe('y'.repeat(20_000));
+});
