@@ -66,7 +66,9 @@ function makeTwo() {
 test('a restore says in the log which paths it has brought back, and of nothing how to undo it', () => {
   const { folder } = makeTwo();
   expect(agtOk(folder, 'restore', 'step 1', '--', 'a', 'd')).toContain('\nto take this back: ');
-  expect(agtOk(folder, 'snapshot', 'list')).toMatch(/^@\{0\} .* restore of a, d from step 1 \(restored \w{10}\)$/m);
+  expect(agtOk(folder, 'snapshot', 'list')).toMatch(
+    /^@\{0\} .* restore of a, d from step 1 \(restored \w{10}\)$/m,
+  );
   const last = agtOk(folder, 'snapshot', 'list');
   expect(agtOk(folder, 'restore', '@')).toMatch(/: nothing to restore: as in \w{10} already$/);
   expect(agtOk(folder, 'snapshot', 'list')).toBe(last);
