@@ -23,7 +23,7 @@ export async function reportFailure(context: Context, session: Session, reason: 
 export function sweptLine({ record, reason, error, hasEnded }: Swept): string {
   const id = record.session_id;
   const trouble = error === undefined ? '' : formatError(error, false);
-  if (!hasEnded) return `warning: ${id}: not reverted, although ${reason}\n${trouble}`;
+  if (!hasEnded) return `warning: ${id}: ${reason}; agt could not revert it\n${trouble}`;
   const ended = isHalfEnded(record)
     ? `agt has brought it to its end, because ${reason}`
     : `reverted, because ${reason}; bring it back: agt undo ${id}`;

@@ -55,7 +55,7 @@ test('rejected first, and taken back at once later: all that stand, but not what
   review(session, '--split', '--reject', 'f:6', 'new', '-m', 'not this');
   review(session, '--reject', 'f:31', '-m', 'nor this', '--tell');
   const again = agt(repository, 'review', 's1', '--reject', 'new', '-m', 'x', '--now');
-  expect(again.stderr).toContain('agt review s1 --now');
+  expect(again.stderr).toContain('hint: first: agt review s1 --new new\n');
   expect(agt(repository, 'review', 's1', '--now', '--', 'new').exitCode).toBe(2);
   expect(review(session, '--now', '--dry-run')).toBe(
     's1: would undo 2 rejected hunks in the sandbox: f, new',

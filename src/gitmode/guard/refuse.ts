@@ -53,7 +53,7 @@ function problemOf(rule: string, line: CommandLine, git: GitAccess): string | un
   const pattern = rule.replace(/^push:/, '');
   const branch = destinations(args, git).find((name) => name === ANY || isNamed(name, [pattern]));
   if (branch === undefined) return undefined;
-  const what = branch === ANY ? 'branches that are not named' : `to "${branch}"`;
+  const what = branch === ANY ? 'that names no branch' : `to "${branch}"`;
   return `no push ${what} from here: push another branch by its name, or ask the user to do it`;
 }
 

@@ -103,7 +103,7 @@ async function refuseUncaptured({ git, checkout }: InPlace, first: string, dirty
   if (left.length === 0) return;
   const paths = left.map(({ path }) => displayPath(path));
   throw new AgtError(`cannot capture what is not committed in ${checkout}: ${listSome(paths)}`, {
-    hints: ['see why: agt autocommit; move such files away, or commit them'],
+    hints: ['no snapshot takes them, as for agt.maxFileSize or .agtignore; move them away, or commit them'],
   });
 }
 

@@ -148,10 +148,8 @@ async function changesOf(
   const { git } = session;
   if (previous !== undefined) {
     const changes = await changesBetween(git, previous, commit);
-    return {
-      ...changes,
-      entries: await withoutArrived(session, changes.entries, { previous, commit }, scratch),
-    };
+    const entries = await withoutArrived(session, changes.entries, { previous, commit }, scratch);
+    return { ...changes, entries };
   }
   // The commit before the first snapshot has the files of the sandbox at its top.
   return changesBetween(git, `${parents[0]}^{tree}`, await sandboxTree(git, commit), 'sandbox/');
@@ -174,7 +172,7 @@ async function withoutArrived(
   const pairs = accepted.map(({ from, commit: to }) => [from, to] as const);
   const heads = [before.head, after.head].filter((head) => head !== undefined);
   const branch = after.parents[1];
-  if (branch !== undefined && heads.length === 2) {
+  if (!isAttached(session.record) && branch !== undefined && heads.length === 2) {
     const bases = heads.map((head) => gitAnswer(git, ['merge-base', head, branch]));
     const [from, to] = await Promise.all(bases);
     if (from !== undefined && to !== undefined && (await isAncestor(git, from, to))) pairs.push([from, to]);
