@@ -24,6 +24,7 @@ import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { storeName } from '../filter/store-name.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { parseIndex } from '../git/files/index-file.ts';
+import { inPathList } from '../git/run/environment.ts';
 import { FSYNC_ARGS, type Git, gitAnswer, gitText, inDirectory, updateRefs } from '../git/run/git.ts';
 import { attachedSessions, folderStore, newStorePrefix, statCacheFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -203,7 +204,7 @@ async function copyObjects({ user, index, hash }: Baseline, git: Git): Promise<s
   const env = {
     GIT_DIR: git.cwd,
     GIT_INDEX_FILE: copy,
-    GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(join(user.commonDir, 'objects')),
+    GIT_ALTERNATE_OBJECT_DIRECTORIES: inPathList(join(user.commonDir, 'objects')),
     GIT_NO_LAZY_FETCH: '1',
   };
   if (!hasRoom(git.cwd, index.bytes, hash === 'sha256' ? 32 : 20)) return undefined;
@@ -235,8 +236,3 @@ function hasRoom(store: string, index: Buffer, oidLength: number): boolean {
 
 /** In an entry of the index: where the size of the file is. */
 const SIZE_OFFSET = 36;
-
-/** A path in a list that colons separate: git reads a quoted one as in C. */
-export function quoted(path: string): string {
-  return /["\\:\n]/.test(path) ? `"${path.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"` : path;
-}

@@ -3,7 +3,7 @@ import { AgtError, attempt, EXIT, listSome, plural } from '../errors.ts';
 import { localTime } from '../local-time.ts';
 import type { Repository } from '../repository/repository.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
-import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
 import {
@@ -173,17 +173,6 @@ export async function takeBack(repository: Repository, id: SessionId, request: P
   const { copies, deleted } = readShares({ repository, id });
   writeShares({ repository, id }, { copies: copies.filter((share) => share.remote !== remote), deleted });
   return { record, remote, head: undefined, wasHere: false, fork: undefined };
-}
-
-export function becomeAway(
-  session: LockedSession,
-  away: NonNullable<SessionRecord['away']>,
-  now: Date,
-): SessionRecord {
-  const { record } = session;
-  const next = isEnded(record) ? record : inState(record, 'away', { now });
-  session.write({ ...next, away });
-  return session.read() ?? record;
 }
 
 /** No other repository can have the session. */

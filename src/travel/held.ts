@@ -7,7 +7,7 @@ import { onceForEach } from '../once.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
-import { placeOfAway } from '../session/operation.ts';
+import { inState, placeOfAway } from '../session/operation.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { copyOn, readShares, type Share } from '../session/share-file.ts';
@@ -130,6 +130,18 @@ export async function newestOf(git: Git, tip: string | undefined, there = ''): P
   const known = [before, user].flatMap((commit) => commit?.oid ?? []);
   const commits = await gitAnswer(git, ['rev-list', '--max-count=1', `${tip}^@`, '--not', ...known, '--']);
   return isKept && commits === '' ? newestOf(git, before.oid, there) : tip;
+}
+
+/** Another repository goes on with it, or may do so. */
+export function becomeAway(
+  session: LockedSession,
+  away: NonNullable<SessionRecord['away']>,
+  now: Date,
+): SessionRecord {
+  const { record } = session;
+  const next = isEnded(record) ? record : inState(record, 'away', { now });
+  session.write({ ...next, away });
+  return session.read() ?? record;
 }
 
 /** Sessions that are away: who has them now. A session that another agt has locked may be on its way back. */

@@ -22,7 +22,6 @@ import { isEnded } from '../session/state.ts';
 import { arrived, goOn, leave, requireLeavable } from './arrive.ts';
 import { recipientsFor } from './content.ts';
 import {
-  becomeAway,
   commandToPull,
   commandToPullAs,
   findThere,
@@ -32,7 +31,7 @@ import {
   type PullRequest,
   takeBack,
 } from './find-share.ts';
-import { noteHolders } from './held.ts';
+import { becomeAway, noteHolders } from './held.ts';
 import { type Keys, readKeys } from './keys.ts';
 import { areHere, chainOf, rangeOf, takePart } from './parts.ts';
 import { fetchRefs } from './remote.ts';

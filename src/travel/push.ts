@@ -22,8 +22,7 @@ import { copyOn, readShares, type Share, withCopy, writeShares } from '../sessio
 import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, recipientsFor, requireWhole, type Wish } from './content.ts';
-import { becomeAway } from './find-share.ts';
-import { newestHere, snapshotsSince } from './held.ts';
+import { becomeAway, newestHere, snapshotsSince } from './held.ts';
 import { type Recipients, readKeys } from './keys.ts';
 import { addPart, partsToKeep } from './parts.ts';
 import { branchesOf, chooseRemote, type Refs, readRefs } from './remote.ts';

@@ -25,6 +25,7 @@ test.each(['merge', 'rebase'])('a conflict of a %s', (way) => {
   git(repository, 'commit', '-qam', 'User');
   agt(repository, 'sync', 's1', ...(way === 'rebase' ? ['--rebase'] : []));
   expect(readFileSync(inSandbox('f'), 'utf8')).toContain('<<<<<<< ');
+  agtOk(repository, 'autocommit', 's1', '--label', 'half way');
   turn('solve it', () => {
     writeFileSync(inSandbox('f'), 'of both\n');
     git(sandbox, 'add', 'f');
@@ -45,4 +46,5 @@ test.each(['merge', 'rebase'])('a conflict of a %s', (way) => {
   agtOk(repository, 'undo', 's1');
   agtOk(repository, 'undo', 's1', '--turn', '2', '--write-conflicts');
   expect(readFileSync(inSandbox('f'), 'utf8')).toContain('<<<<<<< ');
+  expect(agtOk(repository, 'restore', 's1', 'half way')).toContain(`\na ${way} is in progress there\n`);
 });

@@ -135,3 +135,19 @@ test('work on a branch that is deleted since, or that is only at the remote', ()
   git(repository, 'update-ref', 'refs/remotes/origin/release', tip);
   ended(' on release');
 });
+
+test('a branch that is renamed between the acceptances of a fork and its parent has the work of both', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const commit = (folder: string, text: string) => {
+    write(join(folder, 'new'), text);
+    git(folder, 'add', 'new');
+    git(folder, 'commit', '-qm', text.trim());
+  };
+  commit(sandbox, 'one\n');
+  agtOk(repository, 'fork', 's1', '--id', 's2');
+  commit(agtOk(repository, 'path', 's2'), 'one\ntwo\n');
+  agtOk(repository, 'accept', 's2');
+  git(repository, 'branch', '-m', 'main', 'trunk');
+  const { stderr } = agt(repository, 'accept', 's1', '--onto', 'trunk', '-n');
+  expect(stderr).toMatch(/^error: nothing to accept: /);
+});

@@ -78,3 +78,8 @@ export function forOwnerAlone<T>(start: () => T): T {
     process.umask(before);
   }
 }
+
+/** A path in a list that colons separate: git reads a quoted one as in C. */
+export function inPathList(path: string): string {
+  return /["\\:\n]/.test(path) ? `"${path.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"` : path;
+}

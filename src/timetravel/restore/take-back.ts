@@ -4,7 +4,6 @@
  * file as it is; each of these may have another name. The result is a snapshot that a restore goes to.
  */
 import { join } from 'node:path';
-import { quoted } from '../../folders/create-store.ts';
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { commitOid, readCommits, storeCommits, storeObjects } from '../../git/objects/commits.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
@@ -17,6 +16,7 @@ import {
 } from '../../git/objects/raw-diff.ts';
 import { editTree, withIndex, withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { inPathList } from '../../git/run/environment.ts';
 import { fieldsOf, type Git, gitAnswer, gitBytes, isAncestor } from '../../git/run/git.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
@@ -49,6 +49,7 @@ export interface TakenBack {
   readonly kept: readonly string[];
   /** New files that git ignores in an attached folder. A restore deletes none. */
   readonly staying: readonly string[];
+  /** The steps have changed none of the files. */
   readonly isNothing: boolean;
 }
 
@@ -201,7 +202,7 @@ async function withoutArrived(
 function withUsersObjects({ git, record }: Session): Git {
   const places = isAttached(record) ? repositoryOf(record.checkout ?? record.sandbox) : undefined;
   if (places === undefined) return git;
-  const objects = quoted(join(places.commonDir, 'objects'));
+  const objects = inPathList(join(places.commonDir, 'objects'));
   return { ...git, env: { ...git.env, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects } };
 }
 

@@ -236,7 +236,7 @@ function reportRestore(
     ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),
     moves.length > MOST_LISTED && `  and ${moves.length - MOST_LISTED} more refs`,
     later && `  ${later}`,
-    operation && !isOfFiles(request) && `a ${operation} is in progress in it`,
+    operation && !isOfFiles(request) && `a ${operation} is in progress there`,
     thing !== undefined && `undone: ${thing}, and nothing else`,
     position && describePosition({ ...position, isEmpty }, by, distance, context.now()),
     isBack,
