@@ -16,7 +16,7 @@ import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OWN, trailersOf } from '../snapshot/format.ts';
 import { existingRefs } from './content.ts';
 import type { Keys } from './keys.ts';
-import { type Head, listShares, type RemoteShare, refsOf } from './share.ts';
+import { type Head, isHere, listShares, type RemoteShare, refsOf } from './share.ts';
 
 export type Debt = NonNullable<Awaited<ReturnType<typeof debtOf>>>;
 
@@ -149,7 +149,8 @@ export async function noteHolders(repository: Repository, remote: string, shares
   for (const { session_id: id, away } of listRecords(repository).records) {
     const own = away?.remote === remote ? copyOn({ repository, id }, remote).copy : undefined;
     const holder = shares.find(({ share }) => share === own?.share)?.head?.holder;
-    if (holder === undefined || holder.since === away?.holder?.since) continue;
+    if (holder === undefined || isHere({ repository }, holder) || holder.since === away?.holder?.since)
+      continue;
     const note = async (session: LockedSession) => {
       const record = session.read();
       if (record?.away?.remote === remote && record.away.holder?.since === away?.holder?.since)

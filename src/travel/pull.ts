@@ -25,6 +25,7 @@ import {
   commandToPull,
   commandToPullAs,
   findThere,
+  goOnHere,
   heldError,
   ownShare,
   type Pulled,
@@ -49,8 +50,12 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const shares = readShares({ repository, id });
   // Not a state that agt has only seen: it wrote that down before it took the session.
   const held = [own, shares.pushing].find((one) => one?.head === there.refs.head && one?.holder);
-  if (held !== undefined && local !== undefined && local.away === undefined && !own?.pulling)
-    return { record: local, remote, head, wasHere: true, fork: undefined };
+  if (held !== undefined && local !== undefined && !own?.pulling) {
+    // A push that was to give it away has failed, and so has the way back, as where the disk is full.
+    const isStuck = local.away !== undefined && !request.dryRun;
+    const record = isStuck ? await goOnHere({ repository, id }) : local;
+    return { record, remote, head, wasHere: true, fork: undefined };
+  }
   if (own !== undefined && head.number < own.number)
     throw new AgtError(`"${remote}" has an older state of session "${id}" than it had before`, {
       hints: [`push what is here: agt session push ${id} ${remote} --again`],

@@ -150,8 +150,7 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
 /** Nobody has taken it since: who had it last sends again what the remote has lost, or ends a push that was killed. */
 function isFree(session: Session, { again, release }: PushRequest): boolean {
   const { away } = session.record;
-  const isWanted = again || (release && readShares(session).pushing !== undefined);
-  return isWanted && away !== undefined && away.holder === undefined && !away.sealed;
+  return (again || release) && away !== undefined && away.holder === undefined && !away.sealed;
 }
 
 async function capture(session: LockedSession, request: Push) {

@@ -186,6 +186,10 @@ test('where a pull or a push that gives away was killed, nobody goes on with wha
   agtOk(two.here, 'session', 'pull', 's1');
   changeHere(two);
   killAt('push: written down', 'push', 's1', '--release');
+  expect(agtOk(two.here, 'list', '--remote')).toMatch(/^s1 +active /m);
+  expect(agtOk(two.here, 'session', 'pull', 's1')).toBe('s1 is here, and goes on here');
+  expect(agtOk(two.here, 'list')).toMatch(/^s1 +active /m);
+  killAt('push: written down', 'push', 's1', '--release');
   agtOk(two.here, 'session', 'push', 's1', '--release');
   agtOk(two.there, 'session', 'pull', 's1');
 });
