@@ -201,7 +201,7 @@ function buildManifest(
   last: SnapshotManifest | undefined,
   { target, refs, options, topFolders, source, ignore, ignored }: ManifestInputs,
 ): SnapshotManifest {
-  const isRetained = (path: string) => !isUnder(path, topFolders) || scanned.isUnreadable(pathFromJson(path));
+  const isRetained = (path: string) => !isUnder(path, topFolders) || scanned.isRetained(pathFromJson(path));
   const retained = (paths: readonly string[] = []) => paths.filter(isRetained);
   const modes = scanned.permissions.describe(
     Object.entries(last?.modes.others ?? {}).filter(([path]) => isRetained(path)),

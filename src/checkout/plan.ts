@@ -97,12 +97,15 @@ interface CheckoutRequest {
 
 function planCheckout(request: CheckoutRequest): CheckoutPlan {
   const { from, to, scope } = request;
-  const isBlocked = blockedBy([...(from?.skipped ?? []), ...to.skipped]);
+  const isThere = blockedBy(from?.skipped ?? []);
+  const isLeftOut = blockedBy([...(from?.skipped ?? []), ...to.skipped]);
+  // A snapshot keeps what an earlier one has of a file that has become too large.
+  const isBlocked = ({ path, after }: ChangedFile) => (after === undefined ? isLeftOut : isThere)(path);
   const wanted = differencesInScope(request);
-  const changes = wanted.filter(({ path }) => !isBlocked(path));
+  const changes = wanted.filter((change) => !isBlocked(change));
   const deletions = changes.filter(({ after }) => after === undefined).map(({ path }) => path);
   const writes = changes.flatMap((change) => fileToWrite(change, to) ?? []);
-  const emptyDirectories = to.emptyDirectories.filter((path) => isUnder(path, scope) && !isBlocked(path));
+  const emptyDirectories = to.emptyDirectories.filter((path) => isUnder(path, scope) && !isLeftOut(path));
   const emptied = emptiedDirectories(request, deletions);
   const emptyBefore = new Set(from?.emptyDirectories);
   return {
@@ -116,7 +119,7 @@ function planCheckout(request: CheckoutRequest): CheckoutPlan {
     writes,
     modes: changedModes(request, changes),
     owners: to.owners,
-    blocked: wanted.filter(({ path }) => isBlocked(path)).map(({ path }) => path),
+    blocked: wanted.filter(isBlocked).map(({ path }) => path),
   };
 }
 

@@ -1,5 +1,5 @@
-/** A tracked file over agt.maxFileSize stays in the snapshots as long as nobody changes it, so no acceptance deletes it. */
-import { rmSync, utimesSync, writeFileSync } from 'node:fs';
+/** A tracked file over agt.maxFileSize stays in the snapshots as it was before a change, so no acceptance deletes it. */
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newSession } from '../harness/session.ts';
@@ -40,4 +40,25 @@ test('one that has changed is left out, and named', () => {
   expect(agt(repository, 'accept', 's1').stderr).toContain('cannot capture 1 file');
   agtOk(repository, 'accept', 's1', '--keep');
   expect(git(repository, 'show', '--format=', '--name-status', 'main')).toBe('M\tbig');
+});
+
+test('one that has changed and is lost with its sandbox is no deletion', () => {
+  const { repository, sandbox, big } = begin();
+  writeFileSync(big, `${BIG}more\n`);
+  writeFileSync(join(sandbox, 'a'), 'work\n');
+  agtOk(repository, 'autocommit', 's1');
+  writeFileSync(join(sandbox, 'a'), 'more work\n');
+  agtOk(repository, 'autocommit', 's1');
+  agtOk(repository, 'undo', 's1');
+  expect(readFileSync(big, 'utf8')).toBe(`${BIG}more\n`);
+  expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('work\n');
+  rmSync(sandbox, { recursive: true });
+  const restored = agt(repository, 'restore', 's1', '@');
+  expect(restored.stdout).toContain('verified');
+  expect(restored.stderr).toMatch(
+    /back as an earlier snapshot has it, because that one leaves it out: \S*big\n/,
+  );
+  expect(readFileSync(big, 'utf8')).toBe(BIG);
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'show', '--format=', '--name-status', 'main')).toBe('M\ta');
 });

@@ -37,12 +37,12 @@ export interface ScanResult {
   /** Paths that the git tree has under an encoded name. */
   readonly encoded: readonly string[];
   readonly permissions: PermissionBits;
-  /** Left out by rule. */
+  /** Left out by rule. The snapshot keeps what the last one has of a file that has become too large. */
   readonly skipped: readonly LeftOut[];
   /** Could not be captured. The snapshot keeps what the last one has there. */
   readonly failed: readonly LeftOut[];
-  /** Whether a path is one of `failed` or below one. */
-  readonly isUnreadable: (path: string) => boolean;
+  /** Whether the snapshot keeps what the last one has at a path. */
+  readonly isRetained: (path: string) => boolean;
   /** Number of files whose content was read. */
   readonly readCount: number;
 }
@@ -53,8 +53,8 @@ export async function scan(source: Source, last: LastSnapshot, options: ScanOpti
   // The next scan looks at these again.
   walked.skipped.push(...skipped);
   const failed = [...walked.failed, ...unread];
-  const isUnreadable = underAny(failed.map(({ path }) => path));
-  const mayBeDeleted = (path: string) => isUnder(path, options.topFolders) && !isUnreadable(path);
+  const isRetained = underAny([...failed, ...skipped].map(({ path }) => path));
+  const mayBeDeleted = (path: string) => isUnder(path, options.topFolders) && !isRetained(path);
   const cache = options.refreshed?.cache;
   const missing = [...listMissing(last, cache, walked.kept, read)];
   const encodedFiles = listEncoded(cache, walked.kept, read);
@@ -71,7 +71,7 @@ export async function scan(source: Source, last: LastSnapshot, options: ScanOpti
     permissions: collectPermissions(last.manifest, cache, walked, read),
     skipped: walked.skipped,
     failed,
-    isUnreadable,
+    isRetained,
     readCount: read.size,
   };
 }

@@ -38,10 +38,10 @@ import {
   countRestored,
   describeMismatches,
   describePosition,
-  leftOutAndGone,
   MOST_LISTED,
   NOTHING_RESTORED,
   noteOf,
+  notesOnLeftOut,
   nothingToRestore,
   positionJson,
   refsJson,
@@ -187,9 +187,9 @@ export async function runRestore(
     isBack,
     isIndexAlone,
   });
-  const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
+  const leftOut = request.scope.includes('sandbox') ? await notesOnLeftOut(session, restored) : '';
   const committed = noteOf(AS_COMMITTED, await committedSince(session, snapshot, content));
-  return { ...report, notes: committed + noteOf('not back, because snapshots leave it out', gone) };
+  return { ...report, notes: committed + leftOut };
 }
 
 interface Told {
