@@ -124,7 +124,7 @@ test('an undo names a branch from which a person has dropped commits, and none w
   agtOk(folder, 'redo');
   git(folder, 'reset', '-q', '--hard', 'HEAD~2');
   const stays =
-    /^warning: branch main stays at \w+: you or another program moved it since; .*\nnote: left as HEAD has it, .*: d\n$/;
+    /^warning: branch main stays at \w+: you or another program moved it since; .*\nnote: left as HEAD has it or lacks it, .*: d\n$/;
   for (const words of [['-n'], []]) expect(agt(folder, 'undo', ...words).stderr).toMatch(stays);
 });
 
@@ -149,7 +149,7 @@ test('by turn, restores count and are named with the turns', () => {
   turn('two', edit('b', '2\n'));
   agtOk(folder, 'restore', '@{2}');
   expect(agt(folder, 'undo', '--turns', '4').stderr).toMatch(
-    /^error: cannot undo 4 turns: "\S+" has only 3 moments to go back to\nhint: .* --turns\n/,
+    /^error: cannot undo 4 turns: only 3 earlier moments of "\S+" would change something\nhint: .* --turns\n/,
   );
   const all = (first: string, second: string) => `: 2 turns, "${first}", "${second}", \\(restored \\w+\\)`;
   expect(agtOk(folder, 'undo', '--turns', '3')).toMatch(
@@ -258,4 +258,24 @@ test('several steps that are undone or redone at once, of which one has a name',
   }
   expect(agtOk(folder, 'undo', '3')).toContain('\nundone: "mine" and 2 other steps\nnow at ');
   expect(agtOk(folder, 'redo', '2')).toContain('\nredone: "mine" and 1 other step\nnow at ');
+});
+
+test('a stash that is popped and committed is past: nothing stays deleted, and the steps over it are named', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('Change a', edit('a', 'agent\n'));
+  write(join(folder, 'b'), 'mine\n');
+  agtOk(folder, 'snapshot');
+  write(join(folder, 'b'), 'mine, too\n');
+  agtOk(folder, 'snapshot');
+  expect(agtOk(folder, 'undo', '2')).toContain(
+    '\nundone: changes by you or another program and 1 other step\n',
+  );
+  agtOk(folder, 'redo', '2');
+  git(folder, 'stash', 'push', '-q', 'b');
+  agtOk(folder, 'snapshot');
+  git(folder, 'stash', 'pop', '-q');
+  git(folder, 'commit', '-qm', 'b', 'b');
+  const undone = agt(folder, 'undo');
+  expect(undone.stderr).toBe('note: left as HEAD has it or lacks it, not as that snapshot: b\n');
+  expect(undone.stdout).toMatch(/\nnow at .*, step 1 of \d \(\d steps between would change nothing now\)\n/);
 });

@@ -102,7 +102,9 @@ describe('agt session undo and redo', () => {
     };
     expect(refused('undo', '7')).toEqual([
       1,
-      expect.stringMatching(/^error: cannot undo 7 steps: "s1" has only 6 steps to go back to\n/),
+      expect.stringMatching(
+        /^error: cannot undo 7 steps: only 6 earlier steps of "s1" would change something\n/,
+      ),
     ]);
     expect(go(sandbox, 'undo')).toBe('3');
     expect(agt(sandbox, 'redo', '2').stderr).toMatch(

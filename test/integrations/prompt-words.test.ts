@@ -40,7 +40,7 @@ test('agt undo 2 takes two turns back, agt undo step 2 two steps; a folder witho
     expect(answer('agt redo 2 steps')).toContain('restored 2 paths');
     expect([present(), answer('agt redo step'), present()]).toEqual(['bcd', expect.anything(), 'bcde']);
     expect(answer('agt undo 3')).toMatch(
-      /^error: cannot undo 3 turns: ".*" has only 2 turns to go back to\nhint: nothing has/,
+      /^error: cannot undo 3 turns: only 2 earlier turns of ".*" would change something\nhint: nothing has/,
     );
     expect(present()).toBe('bcde');
   }

@@ -141,12 +141,19 @@ export function refsJson(moves: RestoreResult['moves']) {
   return moves.map(({ ref, from = null, to = null }) => ({ ref, from, to }));
 }
 
-/** Paths that no snapshot holds, by a rule, and that are not there now. As shown to people. */
-export async function leftOutAndGone({ git, folder }: Session, { record, snapshot }: RestoreResult) {
+/** Files that the snapshot leaves out, if they are missing, or came back without their last change. */
+export async function notesOnLeftOut({ git, folder }: Session, { record, snapshot, changed }: RestoreResult) {
   const { manifest } = await readSnapshotMetadata(git, snapshot.commit);
-  return leftOutPaths(manifest)
-    .filter((path) => !existsSync(join(folder, path)))
-    .map((path) => shownPath(record, path));
+  const written = new Set(
+    changed.flatMap(({ path, kind }) => (kind === '!' ? [] : [path, `sandbox/${path}`])),
+  );
+  const older = manifest.skipped.map(({ path }) => path).filter((path) => written.has(path));
+  const gone = leftOutPaths(manifest).filter((path) => !existsSync(join(folder, path)));
+  const names = (some: readonly string[]) => some.map((path) => shownPath(record, path));
+  return (
+    noteOf('back as an earlier snapshot has it, because that one leaves it out', names(older)) +
+    noteOf('not back, because snapshots leave it out', names(gone))
+  );
 }
 
 /** Why paths are not as in the snapshot, although the restore is verified. */
@@ -154,7 +161,7 @@ export function noteOf(reason: string, paths: readonly string[]): string {
   return paths.length === 0 ? '' : `note: ${reason}: ${listSome(paths.map(showPath), FEW)}\n`;
 }
 
-export const AS_COMMITTED = 'left as HEAD has it, not as that snapshot';
+export const AS_COMMITTED = 'left as HEAD has it or lacks it, not as that snapshot';
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. Without `now`, those that would be. */
 export function describePosition(
@@ -176,12 +183,14 @@ export function describePosition(
   const named = steps.map(workIn).filter((work) => work !== '');
   const works = named.length === 0 && isOfOthers ? ['changes by you or another program'] : named;
   const { unit, count = 1 } = distance ?? {};
-  const rest = unit === 'step' && count > 1 ? Math.min(count, steps.length) - named.length : 0;
+  const rest = unit === 'step' && count > 1 ? Math.min(count, steps.length) - works.length : 0;
   const more = rest > 0 ? ` and ${plural(rest, 'other step')}` : '';
+  const passed = by === 'undo' && unit === 'step' ? steps.length - count : 0;
+  const over = passed > 0 ? ` (${plural(passed, 'step')} between would change nothing now)` : '';
   const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}${more}\n`;
   return now === undefined
     ? what.trimEnd()
-    : `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
+    : `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}${over}`;
 }
 
 /** As the list of snapshots shows it; empty for changes that no event tells of, also if a label names the moment. */

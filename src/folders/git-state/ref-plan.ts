@@ -92,7 +92,7 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
     const [value, was = value] = [then.get(ref), others.get(ref)?.was];
     const way = ref.startsWith(HEADS)
       ? `git branch ${shellQuote(shortBranch(ref))}`
-      : ref === SHARED_STASH && 'git stash store';
+      : ref === SHARED_STASH && value !== undefined && 'git stash store';
     if (from === undefined && way && was?.startsWith(LINK) === false)
       return `deleted it since; to bring it back: ${way} ${shortOid(was)}`;
     if (from === value) return undefined;

@@ -67,7 +67,7 @@ export function tooFar(
   const id = shownId(record);
   const reason =
     by === 'undo'
-      ? `"${id}" has only ${plural(most, isByTurn && most !== turns.length ? 'moment' : unit)} to go back to`
+      ? `only ${plural(most, `earlier ${isByTurn && most !== turns.length ? 'moment' : unit}`)} of "${id}" would change something`
       : `${plural(most, unit)} ${most === 1 ? 'brings' : 'bring'} "${id}" to its last step`;
   return new AgtError(`cannot ${by} ${plural(count, unit)}: ${reason}`, {
     hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],
