@@ -8,13 +8,13 @@ import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, plainCommit, withIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { type Session, startCommit } from '../session/session.ts';
-import { encodePath } from '../snapshot/tree-names.ts';
+import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import type { Work } from './examine.ts';
 import { findStartApart, isMerged, tipWithFamily } from './merged.ts';
 
@@ -31,8 +31,8 @@ interface Ends {
 }
 
 /**
- * The files that the branch has as at the snapshot where the session was forked, or a fork of it began, or as the session
- * took them along from the user; and with a family of which something has landed, as the session has them.
+ * The files that the branch has as at the snapshot where the session was forked, or a fork of it began, or an earlier one,
+ * or as the session took them along from the user; and with a family of which something has landed, as the session has them.
  */
 export async function sharedFiles(
   records: readonly SessionRecord[],
@@ -60,11 +60,32 @@ export async function sharedFiles(
   const changes = (await changedTo(from)).filter((one) => isOwn(one) || (one.after && isChanged(one.path)));
   const names = changes.flatMap(({ path }) => namesOf(path));
   const found = new Map((await findObjects(git, names)).map((object, i) => [names[i], object?.oid]));
-  const isShared = ({ path, after }: DiffEntry) =>
+  const isAtFork = ({ path, after }: DiffEntry) =>
     after !== undefined && namesOf(path).some((name) => found.get(name) === after.oid);
+  const others = changes.filter((one) => one.after && !isOwn(one) && !isAtFork(one));
+  const earlier = await versionsUpTo(git, forkedAt, others);
+  const isShared = (one: DiffEntry) => isAtFork(one) || earlier.has(`${one.after?.oid} ${one.path}`);
   return changes.flatMap((one): IndexEdit[] =>
     isOwn(one) || isShared(one) ? [[one.path, entryOf(one.after)]] : [],
   );
+}
+
+/** What snapshots up to these have had of files, as `OID PATH`. */
+async function versionsUpTo(git: Git, snapshots: readonly string[], files: readonly DiffEntry[]) {
+  if (snapshots.length === 0 || files.length === 0) return new Set<string>();
+  const paths = files.map(({ path }) => `sandbox/${Buffer.from(encodePath(path), 'latin1')}`);
+  const words = [
+    '--literal-pathspecs',
+    'log',
+    '-z',
+    '--raw',
+    '--no-abbrev',
+    '--no-renames',
+    '--first-parent',
+  ];
+  const log = await gitBytes(git, [...words, '--format=', ...snapshots, '--', ...paths]);
+  const found = log.toString('latin1').matchAll(/:\d+ \d+ \w+ (\w+) \w\0sandbox\/([^\0]+)/g);
+  return new Set(Array.from(found, ([, oid, path = '']) => `${oid} ${decodePath(path)}`));
 }
 
 type Scratch = Pick<ScratchObjects, 'git' | 'dir'>;

@@ -218,3 +218,18 @@ test('a fork began with uncommitted work of its parent, which has landed since: 
   expect(git(repository, 'show', 'HEAD:new')).toBe('one\ntwo');
   expect(git(repository, 'show', 'HEAD:f')).toBe('two');
 });
+
+test('a fork began with uncommitted work of which its parent has landed an earlier state: only the rest is its own', () => {
+  const { repository, sandbox, row } = forked();
+  for (const text of ['one\n', 'one\ntwo\n']) {
+    write(join(sandbox, 'new'), text);
+    agtOk(repository, 'autocommit', 's1');
+  }
+  agtOk(repository, 'fork', 's1', '--id', 's2');
+  agtOk(repository, 'undo', 's1');
+  agtOk(repository, 'accept', 's1');
+  expect(row('s2')).toMatchObject({ merge: 'clean', diff: { files: 1, insertions: 1, deletions: 0 } });
+  agtOk(repository, 'accept', 's2');
+  expect(git(repository, 'show', 'main:new')).toBe('one\ntwo');
+  expect(git(repository, 'show', '--format=', '--numstat', 'main')).toBe('1\t0\tnew');
+});
