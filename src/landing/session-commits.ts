@@ -3,6 +3,7 @@ import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitLines, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { copiesAmong } from '../survey/forms.ts';
 import { newestLandings } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
@@ -55,9 +56,10 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
     own.delete(there);
     // Both sides have it since a sync, and so what it was made of, or some of that.
     isRest ||= one.in_part === true;
-    if (one.source === undefined || one.in_part) continue;
-    const told = await gitLines(git, ['rev-list', '--ignore-missing', one.source, '--not', tip, '--']);
-    for (const commit of told) own.delete(commit);
+    const told = one.in_part
+      ? copiesAmong(git, [...own], [there, `^${one.from}`]).keys()
+      : one.source && (await gitLines(git, ['rev-list', '--ignore-missing', one.source, '--not', tip, '--']));
+    for (const commit of told || []) own.delete(commit);
   }
   // After a revert, the branch has a copy of commits that land again.
   const isEarlier = !newestLandings(record.landed).some(({ source }) => source === landed);

@@ -26,7 +26,10 @@ export class CommitGraph {
   private readonly position: ReadonlyMap<string, number>;
   private readonly reached = new Map<string, Uint8Array>();
 
-  constructor(commits: readonly GraphCommit[]) {
+  private readonly git: Git;
+
+  constructor(git: Git, commits: readonly GraphCommit[]) {
+    this.git = git;
     this.commits = commits;
     this.position = new Map(commits.map(({ oid }, i) => [oid, i]));
   }
@@ -48,6 +51,12 @@ export class CommitGraph {
   has(tip: string, commit: string): boolean {
     const at = this.position.get(commit);
     return at === undefined || this.reach(tip)[at] === 1;
+  }
+
+  /** Whether the tip has, in another form, all that it lacks of the commit: after a rebase. */
+  hasCopy(tip: string, commit: string): boolean {
+    const words = ['rev-list', '--max-count=1', '--cherry-pick', '--right-only', `${tip}...${commit}`, '--'];
+    return askGitSync(this.git, words)?.length === 0;
   }
 
   parents(commit: string): readonly string[] {
@@ -94,7 +103,7 @@ export class CommitGraph {
 /** Two processes, however many tips there are. All tips are commits that exist. */
 export function readCommitGraph(git: Git, tips: readonly string[]): CommitGraph {
   const distinct = [...new Set(tips)];
-  if (distinct.length < 2) return new CommitGraph([]);
+  if (distinct.length < 2) return new CommitGraph(git, []);
   const shared = askGitSync(git, ['merge-base', '--octopus', ...distinct])
     ?.toString()
     .trim();
@@ -106,6 +115,7 @@ export function readCommitGraph(git: Git, tips: readonly string[]): CommitGraph 
   const listed = askGitSync(git, args, { input })?.toString('latin1') ?? '';
   const lines = listed.split('\n').filter((line) => line !== '');
   return new CommitGraph(
+    git,
     lines.map((line) => {
       const [oid = '', parents = '', author = ''] = line.split('\t');
       return { oid, parents: parents.split(' ').filter((name) => name !== ''), author };

@@ -51,6 +51,11 @@ export function findForms(
   return forms;
 }
 
+/** By commit, a copy of it among those that `range` names. */
+export function copiesAmong(git: Git, commits: readonly string[], range: readonly string[]) {
+  return findCopies(git, listRows(git, ['--no-walk'], commits), listRows(git, [], range));
+}
+
 /** The commit that `git commit --amend` has last made of one, by the reflog of the branch, or the same; and that one. */
 function asAmended(git: Git, branch = 'HEAD') {
   const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H %gs', branch, '--'];

@@ -30,7 +30,7 @@ export const remoteBranches = (branch: string) => `${REMOTES}*/${shortBranch(bra
 /**
  * The last commit that a session has from people and the branch at `tip` has not: one of `starts`, or of the user branch,
  * which is at `userTip`. The work of the session is what came after it. `own`: commits that the session itself has made,
- * which the user branch may have got since.
+ * which the user branch may have got since. A commit that both have in another form is none.
  */
 export function startApart(
   graph: CommitGraph,
@@ -43,7 +43,10 @@ export function startApart(
   const ofUser = new Set([userTip].flatMap((one) => graph.compare(head, one).base ?? []));
   for (const one of ofUser) if (isOwn(one)) for (const parent of graph.parents(one)) ofUser.add(parent);
   const bases = starts.flatMap((one) => graph.compare(head, one).base ?? []);
-  const apart = [...ofUser, ...bases].filter((one) => !graph.has(tip, one) && !isOwn(one));
+  const common = graph.compare(head, tip).base;
+  const isThere = (one: string) =>
+    graph.has(tip, one) || (common !== undefined && graph.hasCopy(common, one));
+  const apart = [...ofUser, ...bases].filter((one) => !isOwn(one) && !isThere(one));
   return apart.find((one) => apart.every((other) => other === one || !graph.has(other, one)));
 }
 
@@ -107,8 +110,17 @@ async function standing(git: Git, record: SessionRecord, { onto, from }: Branch,
     // A branch that is gone may have another name now.
     if (one.onto !== onto && (there !== undefined || !commit)) continue;
     if (!commit || (head && (await isAncestor(git, commit, head)))) return undefined;
-    if (!(await isTakenBack(git, commit, tip))) return { source, commit };
+    if (await isTakenBack(git, commit, tip)) continue;
+    return { source: (head && (await syncedWith(git, record, one, head))) || source, commit };
   }
+  return undefined;
+}
+
+/** The branch as the last sync has brought it with an acceptance: somebody has rewritten that since. */
+async function syncedWith(git: Git, { synced = [] }: SessionRecord, { commit }: Landed, head: string) {
+  if (!(await isAncestor(git, commit, head))) return undefined;
+  for (const { tip } of synced)
+    if ((await isAncestor(git, commit, tip)) && (await isAncestor(git, tip, head))) return tip;
   return undefined;
 }
 

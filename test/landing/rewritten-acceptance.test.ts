@@ -1,0 +1,85 @@
+/** The user rewrites an acceptance that a sync has brought into the session: what it had is no work of the session. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+const LINES = Array.from({ length: 30 }, (_, i) => `${i + 1}`);
+const textWith = (at: number, text: string, lines = LINES) => `${lines.with(at - 1, text).join('\n')}\n`;
+
+/** The agent has committed line 10. */
+function begun() {
+  const { repository, sandbox } = makeSession({ f: `${LINES.join('\n')}\n` });
+  const put = (where: string, name: string, text: string) => write(join(where, name), text);
+  const commit = (where: string, name: string, text: string) => {
+    put(where, name, text);
+    git(where, 'add', name);
+    git(where, 'commit', '-qm', `write ${name}, ${text.length} bytes`);
+  };
+  commit(sandbox, 'f', textWith(10, 'ten'));
+  const seen = () => {
+    const [{ merge, diff }] = JSON.parse(agtOk(repository, 'list', '--json'));
+    const { files } = JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json'));
+    const base = agtOk(repository, 'diff', 's1', '--base', '--shortstat');
+    return { merge, diff, base, files: files.map(({ path }: { path: string }) => path) };
+  };
+  return { repository, sandbox, put, commit, seen };
+}
+
+const ONE_LINE = {
+  merge: 'clean',
+  diff: { files: 1, insertions: 1, deletions: 1, in_part: false },
+  base: ' 1 file changed, 1 insertion(+), 1 deletion(-)',
+  files: ['f'],
+};
+
+test.each(['message', 'content'])(
+  'after an amend of its %s, review and list leave out commits of the user',
+  (what) => {
+    const { repository, sandbox, put, commit, seen } = begun();
+    commit(repository, 'other', `${LINES.join('\n')}\n`);
+    agtOk(repository, 'accept', 's1', '--keep');
+    agtOk(repository, 'sync', 's1');
+    put(sandbox, 'f', textWith(20, 'twenty', LINES.with(9, 'ten')));
+    if (what === 'content') put(repository, 'f', textWith(30, 'thirty', LINES.with(9, 'ten')));
+    git(repository, 'commit', '-qa', '--amend', '-m', 'better');
+    expect(seen()).toEqual(ONE_LINE);
+    expect(agtOk(repository, 'review', 's1')).not.toContain('other');
+    expect(agt(repository, 'review', 's1', '--reject', 'other', '--now').exitCode).toBe(2);
+    agtOk(repository, 'sync', 's1');
+    agtOk(repository, 'accept', 's1');
+    expect(git(repository, 'show', '--format=', '--numstat', 'main')).toBe('1\t1\tf');
+  },
+);
+
+test.each(['open', 'committed'])('after a rebase and a sync, work beside it that is %s lands', (state) => {
+  const { repository, sandbox, put, commit, seen } = begun();
+  git(repository, 'branch', 'base');
+  commit(repository, 'f', textWith(10, 'mine'));
+  expect(agt(repository, 'sync', 's1').exitCode).toBe(1);
+  commit(sandbox, 'f', textWith(10, 'ten mine'));
+  agtOk(repository, 'accept', 's1', '--keep');
+  agtOk(repository, 'sync', 's1');
+  const work = textWith(9, 'nine', LINES.with(9, 'ten mine'));
+  if (state === 'committed') commit(sandbox, 'f', work);
+  else put(sandbox, 'f', work);
+  git(repository, 'switch', '-qc', 'colleague', 'base');
+  commit(repository, 'other', 'other\n');
+  git(repository, 'switch', '-q', 'main');
+  git(repository, 'rebase', '-q', 'colleague');
+  expect(seen()).toEqual(ONE_LINE);
+  agtOk(repository, 'sync', 's1');
+  expect(seen()).toEqual(ONE_LINE);
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'show', 'main:f')).toBe(work.trimEnd());
+});
+
+test('the message after an acceptance of one commit and a sync names the others alone', () => {
+  const { repository, sandbox, commit } = begun();
+  commit(sandbox, 'f', textWith(20, 'twenty', LINES.with(9, 'ten')));
+  const subjects = git(sandbox, 'log', '-2', '--format=%s').split('\n');
+  agtOk(repository, 'accept', 's1', '--commits', 'agt/s1~1', '--keep');
+  agtOk(repository, 'sync', 's1');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'log', '-2', '--format=%s', 'main').split('\n')).toEqual(subjects);
+});
