@@ -130,6 +130,12 @@ export async function gitForShim({ cwd, env }: Context): Promise<Git> {
   return (await probeGit(openGit(path, cwd, env))).git;
 }
 
+/** @throws AgtError if agt could not use this value of agt.gitPath */
+export async function requireGit(path: string, { cwd, env }: Context): Promise<void> {
+  const configured = { path, origin: 'the command line' };
+  await probeGit(openGit(findGit({ configured, env }), cwd, env));
+}
+
 async function probeGit(git: Git): Promise<{ git: Git; version: GitVersion }> {
   const output = (await runGit(git, ['--version'])).stdout.toString();
   const version = parseGitVersion(output);

@@ -1,7 +1,18 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { AGT, agt, agtOk, GIT_MODE, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import {
+  AGT,
+  agt,
+  agtOk,
+  GIT_MODE,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  write,
+} from '../harness/world.ts';
 
 function values(cwd: string, env: Record<string, string> = {}) {
   const outcome = run(AGT, ['config', 'list', '--json'], { cwd, env });
@@ -231,4 +242,47 @@ test('config unset of what the file does not have names where it is set', () => 
       'hint: agt config unset --global agt.maxFileSize\n',
   });
   expect(readFileSync(file, 'utf8')).toContain('1m');
+});
+
+test('agt.gitPath takes only a git that runs, and a wrong one of before can be replaced or unset', () => {
+  const repository = makeRepository();
+  const home = makeTempDir('home');
+  const file = join(home, '.agtconfig');
+  const at = { cwd: repository, env: { HOME: home, AGT_GIT_PATH: undefined } };
+  const config = (...words: string[]) => run(AGT, ['config', ...words], at);
+  const script = join(home, 'script');
+  write(script, '#!/nowhere/sh\n', 0o755);
+  for (const [path, reason] of [
+    ['/nowhere/git', 'agt.gitPath "/nowhere/git" (the command line) does not exist\nhint: set it to the '],
+    ['git', 'agt.gitPath "git" (the command line) is not an absolute path\nhint: set it to the '],
+    [AGT, `agt.gitPath "${AGT}" (the command line) is agt itself\nhint: set it to the `],
+    ['/bin/echo', '"/bin/echo" is not git: --version printed "'],
+    [script, `cannot run ${script} in ${repository}: ENOENT\n`],
+  ] as const) {
+    const { exitCode, stderr } = config('set', '--global', 'agt.gitPath', path);
+    expect(stderr).toContain(`error: ${reason}`);
+    expect(exitCode).not.toBe(0);
+    expect(existsSync(file)).toBe(false);
+  }
+  for (const before of ['/nowhere/git', '/bin/echo'])
+    for (const back of [
+      ['set', '--global', 'agt.gitPath', REAL_GIT],
+      ['unset', '--global', 'agt.gitPath'],
+    ]) {
+      writeFileSync(file, `[agt]\n\tgitPath = ${before}\n`);
+      expect(run(AGT, ['new'], at).exitCode).not.toBe(0);
+      expect(config(...back)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+      expect(run(AGT, ['list'], at).exitCode).toBe(0);
+    }
+});
+
+test('a program that is no git is named by agt doctor, and an error of it leads there', () => {
+  const session = makeRepository();
+  agtOk(session, 'new', 's1');
+  const home = makeTempDir('home');
+  writeFileSync(join(home, '.agtconfig'), '[agt]\n\tgitPath = /bin/cat\n');
+  const inHome = (...words: string[]) =>
+    run(AGT, words, { cwd: session, env: { HOME: home, AGT_GIT_PATH: undefined } });
+  expect(inHome('list').stderr).toContain('\nhint: see whether that is git: agt doctor\n');
+  expect(inHome('doctor').stdout).toContain('error: settings: "/bin/cat" is not git: --version printed "');
 });

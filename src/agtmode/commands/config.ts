@@ -13,7 +13,7 @@ import { didYouMean } from '../../similar.ts';
 import { checkRecipients } from '../../travel/keys.ts';
 import { isRemote } from '../../travel/remote.ts';
 import { defineCommand, option } from '../command-line/command.ts';
-import type { Context } from '../context.ts';
+import { type Context, requireGit } from '../context.ts';
 import { table } from '../output/format.ts';
 
 const KEY_ARGUMENT = option.required('name of the setting, such as agt.maxFileSize');
@@ -113,6 +113,7 @@ async function requireValid(verb: string, key: string, value: string, global: bo
     throw new AgtError(`there is no remote "${value}" here`, {
       hints: ['see: git remote -v', `or add it: git remote add ${value} URL`],
     });
+  if (name === 'agt.gitPath' && value !== '') await requireGit(value, context);
   if (name === 'agt.recipients') await checkRecipients(parseWords(value));
   return setting;
 }

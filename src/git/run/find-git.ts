@@ -123,7 +123,7 @@ function problemOf(
     hints: [
       origin.startsWith(ENVIRONMENT)
         ? 'it chooses among the gits on PATH; to name another: agt config set --global agt.gitPath <path>'
-        : 'set it to the absolute path of the real git, or unset it so that agt searches PATH',
+        : 'set it to the absolute path of the real git, or let agt search PATH: agt config unset --global agt.gitPath',
     ],
   });
 }

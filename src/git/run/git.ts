@@ -180,7 +180,7 @@ function requireDescriptors(git: Git): void {
 export function cannotRun(git: Git, cause: unknown): AgtError {
   const code = errorCode(cause);
   const reason = /^E[MN]FILE$/.test(code) ? 'too many open files' : code || (cause as Error).message;
-  return new AgtError(`cannot run git in ${git.cwd}: ${reason}`, { exitCode: EXIT.git, cause });
+  return new AgtError(`cannot run ${git.path} in ${git.cwd}: ${reason}`, { exitCode: EXIT.git, cause });
 }
 
 /** Standard output of a git call that must succeed. @throws AgtError with git's own message. */
@@ -266,10 +266,9 @@ export async function requireUsable(git: Git): Promise<void> {
 /** The error for a repository that git refuses. */
 export function unusable(place: string, stderr: string): AgtError {
   const [reason = '', ...rest] = stderr.trim().split('\n');
-  const hints = rest
-    .filter((line) => line.startsWith('\t'))
-    .slice(0, 1)
-    .map((line) => line.trim());
+  const [advised] = rest.filter((line) => line.startsWith('\t')).map((line) => line.trim());
+  const isOfGit = /^(fatal|error|warning): /.test(reason);
+  const hints = advised ? [advised] : isOfGit ? [] : ['see whether that is git: agt doctor'];
   const said = reason.replace(/^fatal: /, '').replace(/ \(or any .*$/, '');
   return new AgtError(`git cannot use ${place}: ${said}`, { exitCode: EXIT.git, hints });
 }
