@@ -1,7 +1,9 @@
 /** Checks of `agt doctor` and `agt status` beside those of the repository, and how both show findings. */
 import { chmodSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { hooksDirectory, stateDirectory, stateHome } from '../disk/state-home.ts';
 import { type AgtError, isAgtError, systemFailure } from '../errors.ts';
+import { discoverRepository, gitFileTarget } from '../git/files/discover-repository.ts';
 import { finishAccept } from '../landing/end-session.ts';
 import { finishSync } from '../landing/sync.ts';
 import { finishUnaccept } from '../landing/unaccept.ts';
@@ -9,6 +11,7 @@ import { foldersDirectory, leasesDirectory } from '../layout.ts';
 import { checkStateDirectories } from '../maintenance/doctor/check-access.ts';
 import type { Finding, Finishers } from '../maintenance/doctor/finding.ts';
 import { shellQuote } from '../process/shell-quote.ts';
+import { brokenGitFile } from '../repository/find-repository.ts';
 import { finishRestore } from '../timetravel/restore/restore.ts';
 import { keyFile, othersCanRead, readKeys } from '../travel/keys.ts';
 import type { Context } from './context.ts';
@@ -33,6 +36,25 @@ export function checkState({ env, cwd }: Context, problem: AgtError | undefined)
   const found = checkStateDirectories(directories);
   if (found.length > 0 || problem === undefined) return found;
   return [{ level: 'error', about: cwd, problem: problem.message, mend: problem.hints.join('; ') }];
+}
+
+/** Of a worktree or a checkout in which git finds no repository. */
+export function checkGitFile({ cwd }: Context): Finding[] {
+  const about = brokenGitFile(cwd);
+  if (about === undefined) return [];
+  const target = gitFileTarget(about);
+  const problem =
+    target === undefined
+      ? 'this file names no git directory'
+      : `this file leads to ${target}, which is no repository`;
+  const [, common = ''] = /^(.*)\/worktrees\/[^/]+$/s.exec(target ?? '') ?? [];
+  const isForgotten = common !== '' && discoverRepository('/', { GIT_DIR: common }) !== undefined;
+  const mend = isForgotten
+    ? `its repository has forgotten this worktree; make a new one, and move your files there: git -C ${shellQuote(common)} worktree add PATH BRANCH`
+    : common !== ''
+      ? `if the repository has moved, call there: git worktree repair ${shellQuote(dirname(about))}`
+      : `write into it where the git directory is now: echo "gitdir: PATH" > ${shellQuote(about)}`;
+  return [{ level: 'error', about, problem, mend }];
 }
 
 /** The key with which sessions travel. */

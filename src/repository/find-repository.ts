@@ -5,8 +5,9 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { readArea } from '../config/local-config.ts';
+import { statOrUndefined } from '../disk/read-file.ts';
 import { parseGitConfig } from '../git/files/config-file.ts';
-import { discoverRepository } from '../git/files/discover-repository.ts';
+import { discoverRepository, repositoryOfWorktree } from '../git/files/discover-repository.ts';
 import { type Git, inDirectory, runGit, unusable } from '../git/run/git.ts';
 import { agtDirectory, areaFile } from '../layout.ts';
 
@@ -19,8 +20,8 @@ export interface FoundRepository {
 
 export async function findRepository(git: Git, cwd: string): Promise<FoundRepository | undefined> {
   const sandbox = sessionSandboxAbove(cwd);
-  // Somebody has made a repository of the sandbox. Its session goes on.
-  const own = sandbox !== undefined && isDirectory(join(sandbox, '.git')) && repositoryAround(cwd);
+  // Somebody has made a repository of the sandbox, or its file leads nowhere. The session goes on.
+  const own = sandbox !== undefined && !repositoryOfWorktree(sandbox) && repositoryAround(cwd);
   if (own) return { commonDir: own, worktree: undefined };
   const start = sandbox ?? cwd;
   const found =
@@ -31,8 +32,11 @@ export async function findRepository(git: Git, cwd: string): Promise<FoundReposi
   return bare === undefined ? undefined : { commonDir: bare, worktree: undefined };
 }
 
-function isDirectory(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+/** The `.git` file, here or above, from which git finds no repository, and looks no further. */
+export function brokenGitFile(cwd: string): string | undefined {
+  const files = [...ancestors(cwd)].map((dir) => join(dir, '.git'));
+  const nearest = files.find((file) => statOrUndefined(file)?.isFile());
+  return nearest !== undefined && repositoryOfWorktree(dirname(nearest)) === undefined ? nearest : undefined;
 }
 
 /** The repository whose area or session folder `path` is in, which may be gone. */

@@ -1,10 +1,10 @@
 /** "nothing is wrong" means that agt has looked: what agt doctor names, and whether --fix mends it. */
-import { chmodSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
 import { makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { withoutKey } from '../travel/two.ts';
 
 interface Finding {
@@ -187,4 +187,49 @@ test('a key that others can read, which --fix closes, and one that is damaged', 
     write(file, 'no key\n');
     expect(onlyFinding(session)).toMatchObject({ about: file, problem: `${file} has no key of age` });
   });
+});
+
+test.each(['gitdir: \n', 'no git file\n', ''])(
+  'the sandbox of a session whose .git file is %j',
+  (content) => {
+    const session = makeCaptured();
+    write(join(session.sandbox, '.git'), content);
+    const problem = `its sandbox has lost its .git file: ${session.sandbox}`;
+    const doctor = agt(session.sandbox, 'doctor', '--json');
+    expect(onlyFinding(session, doctor)).toMatchObject({ about: 's1', problem });
+    expectMended(session);
+    git(session.sandbox, 'status');
+  },
+);
+
+test('a .git file that leads nowhere, in a worktree and in a checkout, with a way that works', () => {
+  const directory = makeTempDir('lost');
+  const [main, moved, worktree, checkout] = ['main', 'moved', 'worktree', 'checkout'].map((name) =>
+    join(directory, name),
+  ) as [string, string, string, string];
+  run('mv', [makeRepository(), main], { cwd: directory });
+  git(main, 'worktree', 'add', '-q', worktree);
+  git(directory, 'clone', '-q', '--separate-git-dir', join(directory, 'apart'), main, checkout);
+  const found = (cwd: string) => findingsIn(agt(cwd, 'doctor', '--json').stdout);
+  renameSync(main, moved);
+  const leads = (to: string) => `this file leads to ${join(directory, to)}, which is no repository`;
+  const [lost] = found(worktree);
+  expect(lost).toMatchObject({
+    about: join(worktree, '.git'),
+    problem: leads('main/.git/worktrees/worktree'),
+    mend: `if the repository has moved, call there: git worktree repair ${worktree}`,
+  });
+  git(moved, 'worktree', 'repair', worktree);
+  expect(found(worktree)).toEqual([]);
+  rmSync(join(moved, '.git/worktrees'), { recursive: true });
+  write(join(worktree, 'deep/file'), '');
+  expect(found(join(worktree, 'deep'))[0]?.mend).toContain(`git -C ${moved}/.git worktree add PATH BRANCH`);
+  renameSync(join(directory, 'apart'), join(directory, 'apart-2'));
+  const [apart] = found(checkout);
+  expect(apart?.problem).toBe(leads('apart'));
+  const command = apart?.mend.replace(/^.*now: /, '').replace('PATH', '../apart-2') ?? 'false';
+  expect(run('sh', ['-c', command], { cwd: directory }).exitCode).toBe(0);
+  expect(found(checkout)).toEqual([]);
+  write(join(checkout, '.git'), 'no git file\n');
+  expect(found(checkout).map(({ problem }) => problem)).toEqual(['this file names no git directory']);
 });

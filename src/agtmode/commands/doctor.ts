@@ -19,7 +19,7 @@ import { defineCommand, option } from '../command-line/command.ts';
 import type { Answer } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { everywhere } from '../everywhere.ts';
-import { checkKey, checkState, describeFindings, finishers } from '../findings.ts';
+import { checkGitFile, checkKey, checkState, describeFindings, finishers } from '../findings.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
 import { lines, table } from '../output/format.ts';
 import { attachedIfUsable } from '../session-here.ts';
@@ -88,6 +88,8 @@ async function examine(context: Context, fixes: boolean) {
   const isSure = context.settingProblems().length === 0;
   /** The folder here, if it has snapshots without a session. */
   const { attached, problem } = problems.length > 0 ? {} : await attachedIfUsable(context);
+  const gitFile = repository === undefined ? checkGitFile(context) : [];
+  if (gitFile.length > 0) problems.splice(0, 1, ...gitFile); // git gives only the reason
   const state = checkState(context, problem);
   const fixed: FixResult[] = [];
   const found: Finding[] = [];
