@@ -271,3 +271,11 @@ describe('the object store after agt gc', () => {
     expect(existsSync(left)).toBe(false);
   });
 });
+
+test.each([
+  [['--folders', '--pushed'], '--folders and --pushed cannot go together'],
+  [['--daily'], '--daily goes only with --folders'],
+])('agt gc %s is refused', (words, message) => {
+  const refused = agt('/', 'gc', ...words);
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`error: ${message}\n`) });
+});

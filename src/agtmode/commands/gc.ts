@@ -1,5 +1,5 @@
 import { showSize } from '../../config/values.ts';
-import { listSome, plural } from '../../errors.ts';
+import { listSome, plural, usageError } from '../../errors.ts';
 import { listStores } from '../../folders/store.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { inDirectory } from '../../git/run/git.ts';
@@ -68,6 +68,10 @@ export const gc = defineCommand({
 });
 
 async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promise<Report> {
+  if (args.folders && args.pushed)
+    throw usageError('--folders and --pushed cannot go together', 'give one of them');
+  if (args.daily && !args.folders)
+    throw usageError('--daily goes only with --folders', 'add --folders, or leave --daily out');
   if (args.folders) return gcFolders(context, args);
   const repository = await repositoryHere(context);
   const pruneBefore = await expiryTime(repository.git, args.prune);
