@@ -1,5 +1,5 @@
 /** Why the work of a session does not land. */
-import { AgtError, plural, someLines, type WayOut } from '../errors.ts';
+import { AgtError, plural, SOME, someLines, type WayOut } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -38,20 +38,29 @@ function optionsOf(name: string, values: string | readonly string[]): string[] {
   return [values].flat().map((value) => `--${name}=${shellQuote(value)}`);
 }
 
-/** This path alone: it may look like a pattern, and a name without a slash would be one in every directory. */
-export function excluding(path: string): string {
-  const anchor = /\/./.test(path) ? '' : '/';
-  return `--exclude=${anchor}${path.replace(/[\\*?[\]{}()!+@|^$]/g, '\\$&')}`;
+/**
+ * Each path alone: it may look like a pattern, and a name without a slash would be one in every directory. Of many, their
+ * folders.
+ */
+export function excluding(paths: readonly string[]): string[] {
+  const folders = [/(?<=\/)[^/]+$/, /(?<=\/).*$/s].map((rest) => paths.map((path) => path.replace(rest, '')));
+  const lists = [paths, ...folders].map((list) => [...new Set(list)]);
+  return (lists.find(({ length }) => length <= SOME) ?? paths).map((path) => {
+    const anchor = /\/./.test(path) ? '' : '/';
+    return `--exclude=${anchor}${path.replace(/[\\*?[\]{}()!+@|^$]/g, '\\$&')}`;
+  });
 }
 
-/** The same command without these paths. `words`: in place of one option for each. */
+/** The same command without these paths. `given`: in place of one option for each. */
 export function wayWithout(
   id: string,
   request: AcceptRequest,
   paths: readonly string[],
-  words: readonly string[] = paths.map(excluding),
+  given?: readonly string[],
 ): WayOut {
-  const hint = `leave them out: ${acceptAgain(id, request)} ${words.map(shellQuote).join(' ')}`;
+  const words = given ?? excluding(paths);
+  const isOfFolders = given === undefined && words.length < paths.length;
+  const hint = `leave ${isOfFolders ? 'their folders' : 'them'} out: ${acceptAgain(id, request)} ${words.map(shellQuote).join(' ')}`;
   return { does: 'Leave these files out', words, hint };
 }
 

@@ -54,7 +54,7 @@ export async function refuseUnstorable(id: string, paths: readonly string[], req
 }
 
 function noMatch(problem: string, changes: readonly DiffEntry[]): AgtError {
-  const paths = changes.map(({ path }) => displayPath(path)).join(', ') || 'none';
+  const paths = listSome(changes.map(({ path }) => displayPath(path))) || 'none';
   return new AgtError(`${problem}, and nothing has changed`, { hints: [`these would land: ${paths}`] });
 }
 

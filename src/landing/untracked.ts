@@ -187,7 +187,9 @@ export function secretWarning(
     .filter(({ path, before, after }) => before === undefined && after !== undefined && looksSecret(path))
     .flatMap(({ path }) => (untracked.has(path) ? [] : displayPath(path)));
   if (names.length === 0) return [];
-  const excluded = names.map((name) => ` ${shellQuote(excluding(name))}`).join('');
+  const excluded = excluding(names)
+    .map((option) => ` ${shellQuote(option)}`)
+    .join('');
   const back = dryRun ? '' : `agt unaccept ${id}, then `;
   return [
     `${listSome(names, SECRETS)}: tracked in the sandbox, and looks like a key or a login; if it is one: ` +

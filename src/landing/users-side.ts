@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { readSmallFile } from '../disk/read-file.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
@@ -34,7 +34,7 @@ export async function refuseUsersIgnored(
   if (found.length === 0) return;
   const names = found.map(displayPath);
   const way = wayWithout(record.session_id, request, names);
-  throw new AgtError(`ignored files of yours would be replaced (${names.join(', ')})`, {
+  throw new AgtError(`ignored files of yours would be replaced (${listSome(names)})`, {
     hints: [way.hint],
     ways: [way],
   });
@@ -54,7 +54,7 @@ function refuseRepositories(
     .map(({ path }) => path)
     .filter((path) => !goes.has(path) && [path, ...parentDirectories(path)].some((one) => files.has(one)));
   if (found.length === 0) return;
-  throw new AgtError(`a repository of yours would be replaced (${found.map(displayPath).join(', ')})`, {
+  throw new AgtError(`a repository of yours would be replaced (${listSome(found.map(displayPath))})`, {
     hints: [`leave out what comes in its place: agt accept ${id} --exclude FILE`],
   });
 }
@@ -63,7 +63,7 @@ function refuseRepositories(
 export function refuseHidden(changes: readonly DiffEntry[], hidden: ReadonlySet<string>): void {
   const found = changes.filter(({ path }) => hidden.has(path)).map(({ path }) => displayPath(path));
   if (found.length === 0) return;
-  throw new AgtError(`your own changes, which git was told to pass over, would land (${found.join(', ')})`, {
+  throw new AgtError(`your own changes, which git was told to pass over, would land (${listSome(found)})`, {
     hints: ['accept without --commits and --keep-commits: agt leaves them out'],
   });
 }

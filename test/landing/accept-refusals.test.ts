@@ -270,3 +270,23 @@ test('of several sessions, an error names its own, and does not say that nothing
       'error: s2: --exclude "file" matches no changed file\nhint: these would land: b\n',
   );
 });
+
+test('hints on many files are short, and their commands work', () => {
+  const names = Array.from({ length: 30 }, (_, i) => i);
+  for (const i of names) write(join(sandbox, `keys/deep-${i % 3}/${i}.pem`), 'key\n');
+  for (const i of names) write(join(sandbox, `.GIT/${i}`), '');
+  git(sandbox, 'add', 'keys');
+  const accept = (...words: string[]) => agt(repository, 'accept', 's1', '-n', ...words);
+  const unstorable = accept().stderr;
+  expect(unstorable).toMatch(/^error: git cannot store .*, and 20 more, and nothing has changed\n/);
+  expect(unstorable).toContain('\nhint: leave their folders out: agt accept s1 --exclude=/.GIT/\n');
+  const landing = accept('--exclude=/.GIT/');
+  expect(landing.stderr).toMatch(
+    / agt accept s1 --exclude=\/.GIT\/ --exclude=keys\/deep-0\/ --exclude=keys\/deep-1\/ --exclude=keys\/deep-2\/\n$/,
+  );
+  expect(accept('--exclude=/.GIT/', '--exclude=nothing').stderr).toMatch(
+    /\nhint: these would land: .*, and 22 more\n/,
+  );
+  const words = landing.stderr.match(/--exclude=\S+/g) ?? [];
+  expect(accept(...words).stdout).toMatch(/^would accept s1: 2 files changed/);
+});
