@@ -206,12 +206,9 @@ describe('agt snapshot forget', () => {
       write(join(folder, 'a'), 'a\n');
       agtOk(folder, 'snapshot');
     }
-    for (const [from, to] of [
-      [one, aside],
-      [other, one],
-      [aside, other],
-    ] as const)
-      renameSync(from, to);
+    renameSync(one, aside);
+    renameSync(other, one);
+    renameSync(aside, other);
     expect(agtOk(parent, 'snapshot', 'forget', other, '--force')).toContain('deleted 1 snapshot');
     const again = agt(parent, 'snapshot', 'forget', other, '--force');
     expect(again).toMatchObject({
@@ -228,6 +225,9 @@ describe('agt snapshot forget', () => {
     const store = storeOf(folder);
     const path = realpathSync(folder);
     rmSync(folder, { recursive: true });
+    const back = `mkdir -p ${path} && agt -C ${path} snapshot restore @`;
+    const refused = agt('/', 'snapshot', 'forget', path).stderr;
+    expect(refused).toContain(`\nhint: the folder is gone; to bring it back: ${back}\n`);
     const lock = join(store, 'agt/locks', readdirSync(join(store, 'agt/sessions'))[0]?.slice(0, -5) ?? '');
     mkdirSync(join(store, 'agt/locks'), { recursive: true });
     writeFileSync(lock, ownerText());

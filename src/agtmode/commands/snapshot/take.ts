@@ -1,5 +1,5 @@
 /** agt snapshot and agt snapshot forget: the snapshots of a folder, and their end. */
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { realPath } from '../../../disk/real-path.ts';
 import { stateHome } from '../../../disk/state-home.ts';
@@ -13,7 +13,7 @@ import { writeLastEvent } from '../../../integrations/hooks-log.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { folderStore } from '../../../layout.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
-import { commandToList } from '../../../session/advised-commands.ts';
+import { bringBack, commandToList } from '../../../session/advised-commands.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
 import { Session } from '../../../session/session.ts';
 import { autocommit, captureFolder, type FolderCapture } from '../../../triggers/autocommit.ts';
@@ -165,7 +165,12 @@ export const snapshotForget = defineCommand({
     const snapshots = `${plural(length, 'snapshot')} of ${showPath(folder)}`;
     if (!args.force && !args.dryRun) {
       throw new AgtError(`${snapshots} would go, and nothing brings them back`, {
-        hints: [`to look at them: ${commandToList(record)}`, 'to delete them: add --force'],
+        hints: [
+          existsSync(folder)
+            ? `to look at them: ${commandToList(record)}`
+            : `the folder is gone; to bring it back: ${bringBack(folder)}`,
+          'to delete them: add --force',
+        ],
       });
     }
     if (!args.dryRun) await forgetFolder(context.folderAccess(), attached);
