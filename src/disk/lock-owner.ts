@@ -133,6 +133,12 @@ function isHere(owner: ProcessIdentity): boolean {
   return owner.place === place();
 }
 
+/** The number of the process that a file names, or the name of a life sign; undefined if a power cut damaged the file. */
+export function ownerOf(path: string): number | undefined {
+  const sign = /\/\.alive-(\d+)-[^/]*$/.exec(path)?.[1];
+  return sign === undefined ? parseOwner(readIfThere(path))?.pid : Number(sign);
+}
+
 function parseOwner(text: string): Owner | undefined {
   return attempt(() => JSON.parse(text) as Owner);
 }

@@ -93,6 +93,25 @@ describe('if something fails', () => {
     expect(readdirSync(locks)).toEqual([]);
   });
 
+  test('a killed process that held several locks is one note of doctor, which --fix mends', () => {
+    const session = makeSession();
+    const locks = join(session.repository, '.git/agt/locks');
+    const held = (name: string, alive: string) => {
+      const script = `const s = require('net').createServer().listen('${join(locks, alive)}', () => process.kill(process.pid, 'SIGKILL'))`;
+      spawnSync(process.execPath, ['-e', script]);
+      const gone = { ...identify(process.pid), pid: 4_000_000, alive };
+      write(join(locks, name), JSON.stringify(gone));
+    };
+    held('s1', '.alive-4000000-x');
+    held('.prune', '.alive-4000000-y');
+    const { findings } = JSON.parse(agt(session.repository, 'doctor', '--json').stdout);
+    expect(findings).toMatchObject([
+      { about: join(locks, 's1'), problem: 'a lock of a process that has ended, which also held .prune' },
+    ]);
+    expect(agtOk(session.repository, 'doctor', '--fix').match(/^fixed: .*$/gm)).toHaveLength(1);
+    expect(readdirSync(locks)).toEqual([]);
+  });
+
   test('ids like the names of temporary files', () => {
     const session = makeSession();
     for (const id of ['x', 'x.breaking', 'a.tmp']) {

@@ -14,6 +14,7 @@ import {
   lifeHasEnded,
   listLifeSigns,
   ownerHasEnded,
+  ownerOf,
 } from '../../disk/lock-owner.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
@@ -55,7 +56,6 @@ export async function findLeftovers(
   return [
     ...(await staleLocks(agtDir)),
     ...abandonedByAgt(agtDir, records, isBusy).map((path) => leftover(path, OF_AGT)),
-    ...(await abandonedLifeSigns(agtDir)).map((path) => leftover(path, LIFE_SIGN)),
     // In another container the process ids in names mean nothing.
     ...(isBusy ? [] : namedByProcess(commonDir)).map((path) => leftover(path, NAMED)),
     ...abandonedByGit(commonDir, records).map((path) => leftover(path, OF_GIT)),
@@ -93,20 +93,23 @@ function listLocks(agtDir: string): string[] {
   );
 }
 
-/** agt breaks such a lock by itself when it needs the lock. */
+/** One for each process, which may have held several, with a life sign each. agt breaks a lock by itself when it needs it. */
 async function staleLocks(agtDir: string): Promise<Finding[]> {
-  const stale = await filterAsync(listLocks(agtDir), ownerHasEnded);
-  return stale.map((path) =>
-    leftover(path, 'a lock of a process that has ended', async () => {
-      if (await ownerHasEnded(path)) dropOwned(path);
-    }),
-  );
-}
-
-async function abandonedLifeSigns(agtDir: string): Promise<string[]> {
   const directory = locksDirectory(agtDir);
-  const ended = await filterAsync(listLifeSigns(directory), (name) => lifeHasEnded(directory, name));
-  return ended.map((name) => join(directory, name));
+  const locks = await filterAsync(listLocks(agtDir), ownerHasEnded);
+  const signs = await filterAsync(listLifeSigns(directory), (name) => lifeHasEnded(directory, name));
+  const all = [...locks, ...signs.map((name) => join(directory, name))];
+  return [...Map.groupBy(all, ownerOf).values()].map((paths) => {
+    const [lock, ...others] = paths.filter((path) => !isLifeSign(basename(path)));
+    const also =
+      others.length === 0 ? '' : `, which also held ${others.map((path) => basename(path)).join(', ')}`;
+    const problem = lock === undefined ? LIFE_SIGN : `a lock of a process that has ended${also}`;
+    return leftover(lock ?? paths[0] ?? '', problem, async () => {
+      for (const path of paths)
+        if (isLifeSign(basename(path))) removeTree(path);
+        else if (await ownerHasEnded(path)) dropOwned(path);
+    });
+  });
 }
 
 /** A temporary file belongs to the process in its name; without one, to the process that holds any lock. */
