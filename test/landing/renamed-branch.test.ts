@@ -151,3 +151,19 @@ test('a branch that is renamed between the acceptances of a fork and its parent 
   const { stderr } = agt(repository, 'accept', 's1', '--onto', 'trunk', '-n');
   expect(stderr).toMatch(/^error: nothing to accept: /);
 });
+
+test('JSON has the name that the branch of an acceptance has now, as the table has it', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(repository, 'branch', 'other');
+  for (const [text, ...words] of [['b'], ['c', '--onto', 'other'], ['d']] as const) {
+    write(join(sandbox, 'a'), `${text}\n`);
+    agtOk(repository, 'accept', 's1', '--keep', ...words);
+  }
+  git(repository, 'branch', '-m', 'main', 'trunk');
+  const before = { onto: 'other', before: { onto: 'trunk' } };
+  for (const words of [['session', 'show', 's1'], ['list']])
+    expect([JSON.parse(agtOk(repository, ...words, '--json'))].flat()[0].landed).toMatchObject({
+      onto: 'trunk',
+      before,
+    });
+});

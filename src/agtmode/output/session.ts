@@ -37,23 +37,28 @@ type OptionalField = Exclude<
   'landed' | 'failure' | 'taken_back' | 'synced' | 'renamed'
 >;
 
-function landedJson({ from, onto, before, source, in_part: inPart, ...landed }: Landed): object {
+function landedJson(
+  { from, onto, before, source, in_part: inPart, ...landed }: Landed,
+  nameNow = (ref: string) => ref,
+): object {
   return {
     ...landed,
-    onto: shortBranch(onto),
+    onto: shortBranch(nameNow(onto)),
     onto_before: from,
     ...orNull({ source }),
     in_part: inPart === true,
-    before: before === undefined ? null : landedJson(before),
+    before: before === undefined ? null : landedJson(before, nameNow),
   };
 }
 
 export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...status }: SessionStatus) {
   const { agentState, lastPrompt, headCommit, lastAutocommit: last, lastComplete } = status;
-  const { running, operation, head, ahead, behind, dirty, diff, merge } = status;
+  const { running, operation, head, ahead, behind, dirty, diff, merge, landings } = status;
+  const nameNow = (ref: string) => landings.find(([{ onto }]) => onto === ref)?.[1].renamedTo ?? ref;
   const times = [record.last_activity_at, last?.time, agentState?.since].filter((at) => at !== undefined);
   return {
     ...recordJson(record),
+    landed: record.landed === undefined ? null : landedJson(record.landed, nameNow),
     last_activity_at: new Date(Math.max(...times.map((at) => Number(new Date(at))))).toISOString(),
     folder,
     sandbox_present: isOutOfSight ? null : sandboxPresent,
