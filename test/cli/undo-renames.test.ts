@@ -2,6 +2,7 @@
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, makeRepository } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
@@ -31,3 +32,30 @@ test.each(['f', 'f\x01\nR100'])(
     expect(readFileSync(at('copy'), 'utf8')).toBe(ofTurn.join(''));
   },
 );
+
+test('a conflict of an undo names the turn that wrote the lines, not one that only renamed the file', () => {
+  const { sandbox } = makeSession({ a: '1\n2\n3\n4\n5\n6\n7\n8\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  const turn = (name: string, work: () => void) => {
+    agent.says(name);
+    agent.begins(name);
+    work();
+    agent.ends(name);
+  };
+  const put = (name: string, line: number, text: string) => {
+    const lines = readFileSync(join(sandbox, name), 'utf8').split('\n').with(line, text);
+    writeFileSync(join(sandbox, name), lines.join('\n'));
+  };
+  const rename = (from: string, to: string) => renameSync(join(sandbox, from), join(sandbox, to));
+  turn('writes', () => put('a', 3, 'four'));
+  turn('renames', () => rename('a', 'b'));
+  turn('writes beside it', () => put('b', 4, 'five'));
+  turn('renames again', () => rename('b', 'c'));
+  const by = (turns: string) => `error: later changes (by ${turns}) are in the same lines of c as turn 1`;
+  expect(agt(sandbox, 'undo', '--turn', '1').stderr).toContain(by('turn 3'));
+  turn('renames and writes', () => {
+    put('c', 2, 'three');
+    rename('c', 'd');
+  });
+  expect(agt(sandbox, 'undo', '--turn', '1').stderr).toContain(by('turn 3, turn 5').replace(' c ', ' d '));
+});

@@ -16,7 +16,7 @@ import { withPresent } from '../../../timetravel/restore/present.ts';
 import { planTakeBack, type TakenBack } from '../../../timetravel/restore/take-back.ts';
 import { pathInSession, readAmbiguousFolders, relativeToSandbox } from '../../../timetravel/session-paths.ts';
 import { readTimeline } from '../../../timetravel/timeline.ts';
-import { spansOf } from '../../../timetravel/turn-files.ts';
+import { spansOf, withRenamed } from '../../../timetravel/turn-files.ts';
 import { type AuthoredHistory, turnNumbered } from '../../../timetravel/turns.ts';
 import { type Arguments, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -193,15 +193,25 @@ async function conflictError(
   const own = new Set(spans.map(({ commit }) => commit));
   const first = steps.findLastIndex(({ snapshot }) => own.has(snapshot.commit));
   const later = new Map(steps.slice(first + 1).map((step) => [step.snapshot, step]));
-  const timeline = await readTimeline(git, [...later.keys()], { pathspecs: [], countLines: false });
-  const who = timeline
-    .filter(({ files }) => files.some(({ path }) => conflicts.includes(path)))
-    .map(({ snapshot }) => later.get(snapshot))
-    .map((step) => {
-      if (step?.turn !== undefined) return `turn ${step.turn.number}`;
-      if (step?.snapshot.label === AFTER_SYNC) return 'a sync';
-      return step?.author === 'restore' ? 'an undo or restore' : 'you or another program';
-    });
+  const timeline = await readTimeline(git, [...later.keys()], { pathspecs: [], countLines: true });
+  const names = new Set(conflicts);
+  const touching: { snapshot: Snapshot; isRename: boolean }[] = [];
+  for (const { snapshot, files } of timeline.toReversed()) {
+    const all = await withRenamed(git, snapshot, files);
+    const found = all.filter(({ path, old = path }) => names.has(path) || names.has(old));
+    for (const { old } of found) if (old !== undefined) names.add(old);
+    const isRename = found.every(
+      ({ old, insertions, removals }) => old && insertions === 0 && removals === 0,
+    );
+    if (found.length > 0) touching.unshift({ snapshot, isRename });
+  }
+  const writing = touching.filter(({ isRename }) => !isRename);
+  const who = (writing.length > 0 ? writing : touching).map(({ snapshot }) => {
+    const step = later.get(snapshot);
+    if (step?.turn !== undefined) return `turn ${step.turn.number}`;
+    if (step?.snapshot.label === AFTER_SYNC) return 'a sync';
+    return step?.author === 'restore' ? 'an undo or restore' : 'you or another program';
+  });
   const by = who.length === 0 ? '' : ` (by ${[...new Set(who)].join(', ')})`;
   const where = `the same lines of ${paths} as ${name}, or lines beside them`;
   return new AgtError(`later changes${by} are in ${where}`, {
