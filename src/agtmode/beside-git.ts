@@ -157,9 +157,9 @@ export async function adviceOnSession([command = '', ...others]: readonly string
   const isSession = (name: string) =>
     existsSync(recordFile(repository.agtDir, name)) ||
     (command === 'pull' && isOnRemote(repository.agtDir, name));
-  const advised = (id: string) => {
+  const advised = (id: string, given = words) => {
     const record = readRecord(repository, id as SessionId);
-    return advice(id, words, record !== undefined && isEnded(record));
+    return advice(id, given, record !== undefined && isEnded(record));
   };
   const [session, other] = names.filter(isSession);
   if (command === 'diff' && session && other)
@@ -180,5 +180,5 @@ export async function adviceOnSession([command = '', ...others]: readonly string
     return `${REFLOG}${moment} here; for snapshots of "${here.id}": ${shows}`;
   }
   const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];
-  return meant && `did you mean the session "${meant}": ${advised(meant)}`;
+  return meant && `did you mean the session "${meant}": ${advised(meant, [meant])}`;
 }

@@ -229,6 +229,7 @@ test.each([
   ['rebase s1', '"s1" is a session: agt accept s1'],
   ['cherry-pick s1', '"s1" is a session: agt accept s1'],
   ['push s1', '"s1" is a session: agt session push s1'],
+  ['pull S1', 'did you mean the session "s1": agt session pull s1'],
   ['push s1 --release', '"s1" is a session: agt session push s1 --release'],
   ['push backup s1', '"s1" is a session: agt session push s1 backup'],
   ['pull s1 --as "a b"', `"s1" is a session: agt session pull s1 --as 'a b'`],
