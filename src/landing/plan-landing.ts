@@ -112,7 +112,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     const open = inTheWay.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
     const way = open.length === 0 ? [] : [await commitFirst(session, open)];
     const solve = solveInSandbox(record, target, start !== undefined);
-    throw conflictError(record, target, merged.conflicts, [...way, solve]);
+    const hints = way.length === 0 ? [solve] : [...way, `then ${solve}`];
+    throw conflictError(record, target, merged.conflicts, hints);
   };
   // No answer to the question would help.
   const isAsked = request.askUntracked !== undefined && untracked.length > 0;

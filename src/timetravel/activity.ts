@@ -20,6 +20,8 @@ import { type AuthoredHistory, authorsOf, isOfHook, namesOfAgents, type TurnStep
 
 export interface Turn {
   readonly session: string;
+  /** 0: no agent made the changes. */
+  readonly number: number;
   readonly agent: string | undefined;
   /** The session whose agent made the changes from outside of this folder. */
   readonly bySession: string | undefined;
@@ -136,9 +138,9 @@ export async function readActivity(
     if (some.length === newest.length) break;
   }
   return chosen.map((turn) => {
-    const { session, prompt, from, snapshots: all } = turn;
+    const { session, number, prompt, from, snapshots: all } = turn;
     return {
-      ...{ session, prompt, from, to: endOf(turn) },
+      ...{ session, number, prompt, from, to: endOf(turn) },
       agent: agentOf(turn),
       bySession: turn.steps.find((step) => step.bySession !== undefined)?.bySession,
       labels: [...new Set(all.flatMap((snapshot) => labelByPerson(snapshot) ?? []))],

@@ -101,7 +101,7 @@ test('a conflict with a commit that the user has amended: undo and sync --rebase
   const { stderr, exitCode } = agt(repository, 'sync', 's1');
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(
-    /hint: or leave out \w+ mine: a\.txt, which main has dropped: agt undo s1 && agt sync s1 --rebase\n/,
+    /hint: leave out \w+ mine: a\.txt, which main has dropped: agt undo s1 && agt sync s1 --rebase\n/,
   );
   agtOk(repository, 'undo', 's1');
   expect(seen(session)).toEqual(before);
@@ -226,7 +226,7 @@ test('commits of the user that a rebase has rewritten: the hint of a conflict, a
   git(repository, 'cherry-pick', 'ORIG_HEAD');
   const { stderr } = agt(repository, 'sync', 's1');
   expect(stderr).toContain(
-    'hint: or leave out your commits that main has in another form: agt undo s1 && agt sync s1 --rebase\n',
+    'hint: leave out your commits that main has in another form: agt undo s1 && agt sync s1 --rebase\n',
   );
   agtOk(repository, 'undo', 's1');
   agtOk(repository, 'sync', 's1', '--rebase');

@@ -36,7 +36,7 @@ test('the file has every moment, and the session goes on in both repositories', 
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
   expect(agtOk(there, 'doctor')).toContain('nothing is wrong');
   // As a pull does it.
-  expect(agtOk(there, 'activity')).toContain('(elsewhere) ');
+  expect(agtOk(there, 'activity')).toContain('(pulled) ');
   const again = agt(there, 'session', 'open', file);
   expect([again.exitCode, again.stderr]).toEqual([
     1,

@@ -65,7 +65,7 @@ test('a turn that came with a session is named so, and counts once where several
     const rows = agtOk(cwd, 'log', '--all-sessions', '--json', ...words);
     return JSON.parse(rows) as { prompt: string; pulled: boolean; repository: string }[];
   };
-  expect(agtOk(there, 'log', '--all-sessions')).toMatch(/ \(elsewhere\) do it$/);
+  expect(agtOk(there, 'log', '--all-sessions')).toMatch(/ \(pulled\) do it$/);
   expect(turns(there)).toMatchObject([{ prompt: 'do it', pulled: true }]);
   expect(turns(here)).toMatchObject([{ prompt: 'do it', pulled: false }]);
   const own = turns(here, '--everywhere').filter(({ repository }) => repository.startsWith(join(here, '..')));
@@ -193,7 +193,7 @@ test('work by hand after a pull is of no agent, and what only a fork has is of t
   expect(table.toSorted()).toEqual([
     'SESSION AGENT FILES WHAT',
     'copy - 1 (no agent) changed hand',
-    's1 - 1 (elsewhere, no agent) changed two',
+    's1 - 1 (pulled, no agent) changed two',
     's1 claude 1 do it',
     's1-2 - 1 (no agent) changed stray',
   ]);

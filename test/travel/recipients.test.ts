@@ -49,7 +49,7 @@ test('a session that somebody takes stays encrypted for its owner, who learns wh
     asAnn(() => agtOk(here, 'session', 'push', 's1'));
     rmSync(settings);
     expect(agt(there, 'session', 'pull', 's1', '--take').stderr).toBe(
-      `note: somebody else can open s1 there, too: ${ann}\n` +
+      `note: origin has s1 encrypted for somebody else as well, such as who pushed it: ${ann}\n` +
         'note: to encrypt it for you and your agt.recipients alone: agt session push s1 --again\n',
     );
     write(join(sessionOf(there, 's1').sandbox, 'c.txt'), 'work of bob\n');

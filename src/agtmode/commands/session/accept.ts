@@ -267,11 +267,9 @@ function describeAccept(
     worktree !== undefined && `worktree ${worktree} ${done ? 'follows' : 'would follow'}`,
   ];
   if (!kept && result.trouble === undefined) all.push(returned);
-  all.push(
-    kept
-      ? `session  ${id} ${done ? 'goes on' : 'would go on'}`
-      : `${done ? 'removed' : 'would remove'}  ${sessionFolder(record)}`,
-  );
+  const rest = left.length + leftOutCommits.length > 0 ? ', with what is left out' : '';
+  const removed = `${done ? 'removed' : 'would remove'}  ${sessionFolder(record)}${rest}`;
+  all.push(kept ? `session  ${id} ${done ? 'goes on' : 'would go on'}` : removed);
   if (!done) return lines([...all, ...indented(result.message)]);
   const place = record.working_copy === 'in-place' ? ' in a sandbox' : '';
   const back = kept ? '' : `  (${branch} is as before, and the session is back${place})`;

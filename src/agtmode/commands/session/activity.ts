@@ -149,13 +149,13 @@ function placeEntry({ repository, record }: Source, { session, agent }: Turn | O
 }
 
 function turnEntry(source: Source, turn: Turn) {
-  const { prompt, labels, from, to, snapshots, failed, commit, files } = turn;
+  const { number, prompt, labels, from, to, snapshots, failed, commit, files } = turn;
   const { record } = source;
   return {
     ...placeEntry(source, turn),
     ...{ outcome: null, onto: null, lost: false, elsewhere: false, now_as: null, reverted_by: null },
     ...{ reason: null, pulled: turn.isPulled },
-    ...orNull({ prompt, by_session: turn.bySession }),
+    ...orNull({ turn: number || undefined, prompt, by_session: turn.bySession }),
     labels,
     began_at: from.toISOString(),
     at: to.toISOString(),
@@ -181,7 +181,7 @@ function outcomeEntry(source: Source, one: Outcome) {
       pulled: false,
     },
     ...orNull({ now_as: fate.nowAs, reverted_by: fate.revertedBy, reason }),
-    ...{ prompt: null, by_session: null, labels: [], began_at: null },
+    ...{ turn: null, prompt: null, by_session: null, labels: [], began_at: null },
     ...{ at: at.toISOString(), snapshots: 0, failed_calls: 0 },
     commit: landed?.commit ?? null,
     stands: !fate.isLost && !one.isTakenBack && fate.revertedBy === undefined,
@@ -212,14 +212,14 @@ function activityText(context: Context, rows: readonly Row[], sources: readonly 
 
 function whatOf(row: Row): string {
   if (row.outcome !== null) return outcomeText(row);
-  const { agent, by_session: by, failed_calls: failed, prompt, labels, pulled, files, stands } = row;
+  const { agent, turn, by_session: by, failed_calls: failed, prompt, labels, pulled, files, stands } = row;
   const words = prompt ?? labels.join('; ');
   const notes = [
     !stands && 'undone',
-    pulled && 'elsewhere',
+    pulled && 'pulled',
     failed > 0 && `${plural(failed, 'call')} failed`,
     by !== null && `by session ${by}`,
-    words === '' && by === null && (agent === null ? 'no agent' : 'no prompt'),
+    words === '' && by === null && ((agent ?? turn) === null ? 'no agent' : 'no prompt'),
   ].filter((note) => note !== false);
   const [first, second, ...others] = files.map(({ path }) => path);
   const paths = [first, second, others.length > 0 && `${others.length} more`].filter(Boolean).join(', ');

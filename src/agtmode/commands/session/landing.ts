@@ -128,13 +128,14 @@ function describeConflicts(result: SyncResult, dryRun: boolean): string {
     operation === 'merge' &&
     record.from !== undefined &&
     `hint: or pass over what has landed of ${record.from}: ${back}${syncWith(record, branch, true)}${dryRun ? ' -n' : ''}`;
-  const orWithout = hasOld ? `hint: or leave out ${lost}: ${back}${syncWith(record, branch, true)}` : orOnTop;
-  if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, orWithout]);
+  const without = hasOld && `hint: leave out ${lost}: ${back}${syncWith(record, branch, true)}`;
+  if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, without || orOnTop]);
   return lines([
     `error: ${branch} conflicts with ${id} in ${files}`,
-    `hint: ${solveFirst('them', sandbox, operation)}`,
+    without,
+    `hint: ${hasOld ? 'or ' : ''}${solveFirst('them', sandbox, operation)}`,
     `hint: or go back: agt undo ${id}`,
-    orWithout,
+    !hasOld && orOnTop,
   ]);
 }
 

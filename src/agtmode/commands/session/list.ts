@@ -76,7 +76,7 @@ export const sessionList = defineCommand({
     'uncommitted ones of more than 1 MiB.\n' +
     'BEHIND: commits of the user branch that HEAD lacks.\n' +
     'MERGE: whether the user branch could take the sandbox as it is (clean, conflict); whether agt accept does not even ' +
-    'try (refused: git is in an operation there, files have conflicts, HEAD lacks commits of the work branch, or a ' +
+    'try (accept refuses: git is in an operation there, files have conflicts, HEAD lacks commits of the work branch, or a ' +
     'repository inside would land without its files); or ' +
     'who has the work already (merged: the branch, also squashed or rebased; accepted: the branch, by agt accept; ' +
     'exported: a remote).\n' +

@@ -236,7 +236,10 @@ export const sessionPull = defineCommand({
       notes: lines([
         lacks && `note: its work is for ${shortBranch(home)}, a branch that is not here; see: agt doctor`,
         head?.plain !== undefined && plainNote(here, from, head.plain),
-        ...others.map((key) => `note: somebody else can open ${here} there, too: ${key}`),
+        ...others.map(
+          (key) =>
+            `note: ${from} has ${here} encrypted for somebody else as well, such as who pushed it: ${key}`,
+        ),
         others.length > 0 &&
           `note: to encrypt it for you and your agt.recipients alone: agt session push ${here} --again`,
       ]),
