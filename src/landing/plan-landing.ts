@@ -11,7 +11,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import { hasCommitted, type SessionRecord, startsOfWork } from '../session/record.ts';
 import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
-import { baseWithShared } from '../survey/base-of-work.ts';
+import { baseWithShared, joined } from '../survey/base-of-work.ts';
 import { findStartApart, isMerged, landedSource, tipWithFamily } from '../survey/merged.ts';
 import { readSessionStatus } from '../survey/status.ts';
 import type { Landable, NewPlan } from './accept-request.ts';
@@ -61,7 +61,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const isWhole = request.keepCommits || landed !== undefined;
   const start = isWhole ? undefined : await findStartApart(session, git, content.head, tip);
   const fork = landed ?? (await mergeBase(git, tip, content.head));
-  const common = start ?? fork;
+  const common = start === undefined ? fork : await joined(git, start, fork);
   const taken = await takenChanges(session);
   const begun = await baseWithTaken(session, bench, common, target, taken);
   const planned = request.planned?.map((one) => one.session.id) ?? [];

@@ -175,9 +175,9 @@ export function hasCommitted(record: SessionRecord, head: string | undefined): b
 export function startsOfWork(repository: Repository, record: SessionRecord, depth = 0): string[] {
   const { from, from_commit } = record;
   const own = broughtBySyncs(record);
-  if (from === undefined) return [from_commit, ...own];
+  if (from === undefined) return [...own, from_commit];
   const parent = depth < MOST_PARENTS ? readRecord(repository, from) : undefined;
-  return parent === undefined ? own : [...startsOfWork(repository, parent, depth + 1), ...own];
+  return parent === undefined ? own : [...own, ...startsOfWork(repository, parent, depth + 1)];
 }
 
 /** Also those that were taken back or have another form: the commit of each, and the one below it. */

@@ -129,6 +129,22 @@ export async function baseOfWork(
     : baseWithShared(session, scratch, { base, from, tree });
 }
 
+/** The content without what a merge would bring to the branch, which may have some of it in another form. */
+export async function withoutLanding(git: Git, { base, from, tree }: Ends): Promise<string | undefined> {
+  const names = [base, from].map((name) => `${name}^{tree}`);
+  const [before, onto] = (await findObjects(git, names)).map((object) => object?.oid);
+  if (before === undefined || onto === undefined || before === onto) return undefined;
+  const landing = await mergeTrees(git, before, onto, tree);
+  return landing && (landing === onto ? tree : mergeTrees(git, landing, tree, onto));
+}
+
+/** Undefined if they conflict. git 2.39 merges commits alone. */
+async function mergeTrees(git: Git, base: string, ours: string, theirs: string) {
+  const root = await plainCommit(git, base, []);
+  const sides = [await plainCommit(git, ours, [root]), await plainCommit(git, theirs, [root])];
+  return gitAnswer(git, ['merge-tree', '--write-tree', ...sides]);
+}
+
 /**
  * Where the work of the session begins: its start, if the user has dropped that, with what it has from the branch since;
  * HEAD, if the user branch has the commits in another form; else where the two part. `git` may store objects.
@@ -140,10 +156,14 @@ async function commonBase(session: Session, git: Git): Promise<string> {
   const [head, tip] = [commit ?? work_branch, home ?? from_commit];
   const onto = await tipWithFamily(session, git, head, { onto: tip, from: tip });
   const start = await findStartApart(session, git, head, onto);
-  if (start === undefined && commit && home && (await isMerged(session, commit, home, git))) return commit;
+  if (commit && home && (await isMerged(session, commit, home, git))) return commit;
   const common = (await gitAnswer(git, ['merge-base', '--all', head, onto]))?.split('\n') ?? [];
-  const [base, other] = start === undefined ? common : [start, ...common];
-  if (base === undefined) return startCommit(session);
+  const bases = start === undefined ? common : [start, ...common];
+  return bases[0] === undefined ? startCommit(session) : joined(git, bases[0], bases[1]);
+}
+
+/** A commit with the content of both, if they do not conflict. `git` may store objects. */
+export async function joined(git: Git, base: string, other: string | undefined): Promise<string> {
   const both = other && (await gitAnswer(git, ['merge-tree', '--write-tree', base, other]));
   return both ? plainCommit(git, both, [base]) : base;
 }

@@ -30,7 +30,7 @@ export interface Work {
   readonly base: string | undefined;
   /** Commits of the branch that the sandbox has beside `base`. */
   readonly newer?: string | undefined;
-  /** Compare what the merge makes of the branch with it: the branch may have some of the work by another session. */
+  /** The branch may have some of the work by another session. */
   readonly isFork?: boolean;
   /** Files that the base of the merge has beside those of `base`. */
   readonly shared?: readonly IndexEdit[];
@@ -45,7 +45,7 @@ export interface Work {
 }
 
 export interface Examined {
-  /** Everything that differs from the base. */
+  /** What the merge would bring; if there is none, or it conflicts, what differs from the base. */
   readonly diff: DiffStat | undefined;
   /** Undefined if nothing was merged. */
   readonly conflicts: boolean | undefined;
@@ -117,11 +117,11 @@ export async function examine(
   if (!history.write(scratch, works[0]?.head ?? '')) return undefined;
   const { git } = scratch;
   const merger = new Merger(scratch, commonDir);
-  const compared = named.flatMap(({ begun, merge, work: { newer, tip, isFork } }) => [
-    { into: newer ?? '', oid: history.oidOf(begun) },
-    { into: tip ?? '', oid: isFork ? history.oidOf(merge) : '' },
-  ]);
-  const trees = await merger.merge(compared.filter(({ oid }) => oid !== ''));
+  const joined = named.map(({ begun, work: { newer } }) => ({
+    into: newer ?? '',
+    oid: history.oidOf(begun),
+  }));
+  const trees = await merger.merge(joined.filter(({ oid }) => oid !== ''));
   const { stats, ofHomes } = diffStats(git, named, history, trees);
   const known = openKnownMerges(agtDir, commonDir, merger.git, config);
   const merged = await mergedOf(merger, known, named, history, ofHomes);
@@ -130,11 +130,7 @@ export async function examine(
     const names = new Set([one.merge, isOnBranch(one) ? one.headMerge : one.merge]);
     return Array.from(names, (name): Merge => ({ into: one.work.tip ?? '', oid: history.oidOf(name) }));
   });
-  const unknown = merges.filter(({ oid }) => oid !== '' && known.get('empty', oid) === undefined);
-  await merger.try(unknown, (oid, conflicts, isEmpty) => {
-    known.add('conflicts', oid, conflicts);
-    known.add('empty', oid, isEmpty);
-  });
+  await tryAll(scratch, merger, known, merges);
   const landed = landedOf(merger, known, named, history, isOnBranch);
   const isKept = (one: Named) => {
     const oid = history.oidOf(one.headMerge);
@@ -148,9 +144,10 @@ export async function examine(
     const isFromBase = base !== undefined && !(isFork && tip);
     const cancelsOut = !one.isInPart && isFromBase && stats[i]?.files === 0;
     const conflicts = known.get('conflicts', oid);
+    const landing = tip && conflicts === false ? known.counts(oid) : undefined;
     const isThere = known.get('empty', oid) === true || (conflicts === true && landed.has(oid));
     return {
-      diff: one.work.base === undefined ? undefined : stats[i],
+      diff: base === undefined ? undefined : stats[i] && { ...stats[i], ...landing },
       conflicts,
       cancelsOut,
       isEmpty: cancelsOut || (!one.isInPart && isThere),
@@ -158,6 +155,22 @@ export async function examine(
       isHeadThere: one.headMerge !== one.merge && isOnBranch(one) && isKept(one),
     };
   });
+}
+
+async function tryAll(scratch: ScratchObjects, merger: Merger, known: KnownMerges, merges: readonly Merge[]) {
+  const isKnown = (oid: string) => known.get('conflicts', oid) === true || known.counts(oid) !== undefined;
+  const unknown = merges.filter(({ oid }) => oid !== '' && !isKnown(oid));
+  const trees = await merger.merge(unknown, (oid, conflicts, isEmpty) => {
+    known.add('conflicts', oid, conflicts);
+    known.add('empty', oid, isEmpty);
+  });
+  const clean = unknown.filter(({ oid }) => trees.has(oid));
+  const stats = countDiffs(
+    scratch.git,
+    clean.map(({ into, oid }) => `${trees.get(oid)} ${into}\n`),
+    [],
+  );
+  for (const [i, { oid }] of clean.entries()) if (stats[i]) known.addCounts(oid, stats[i]);
 }
 
 /** So many untracked files are a directory that nobody has ignored yet. A listing reads no more of them. */
@@ -199,10 +212,8 @@ function diffStats(
   history: ScratchHistory,
   trees: ReadonlyMap<string, string>,
 ) {
-  const pairs = named.map(({ work, files, begun, merge }) => {
+  const pairs = named.map(({ work, files, begun }) => {
     const oid = history.oidOf(files);
-    const merged = work.isFork ? trees.get(history.oidOf(merge)) : undefined;
-    if (merged !== undefined) return `${merged} ${work.tip}\n`;
     return `${oid} ${trees.get(history.oidOf(begun)) ?? work.base ?? oid}\n`;
   });
   const ofHomes = named.flatMap(({ work, homes }) =>

@@ -15,16 +15,22 @@ import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import { knownMergesFile } from '../layout.ts';
 import { once } from '../once.ts';
+import type { DiffStat } from './patches.ts';
 
 /** A question about a merge. */
 type Question = 'conflicts' | 'empty' | 'merged' | 'landed';
 
-/** So many answers the file has at most, the newest ones: three for each of 500 sessions, 90 KB. */
-const MOST = 1500;
+/** So many answers the file has at most, the newest ones: four for each of 500 sessions, 120 KB. */
+const MOST = 2000;
+
+type Counts = Pick<DiffStat, 'files' | 'insertions' | 'deletions'>;
 
 export interface KnownMerges {
   readonly get: (question: Question, merge: string) => boolean | undefined;
   readonly add: (question: Question, merge: string, answer: boolean) => void;
+  /** What a merge without conflicts would bring. */
+  readonly counts: (merge: string) => Counts | undefined;
+  readonly addCounts: (merge: string, counts: Counts) => void;
   /** Writes what is new. Without the file, git merges again. */
   readonly save: () => void;
 }
@@ -44,16 +50,27 @@ export function openKnownMerges(agtDir: string, commonDir: string, git: Git, con
     }
     return own;
   });
+  const find = (key: string) => {
+    head();
+    return known.get(key);
+  };
+  const add = (key: string, answer: string) => {
+    known.set(key, answer);
+    hasNew = true;
+  };
   return {
     get: (question, merge) => {
-      head();
-      const answer = known.get(`${question} ${merge}`);
+      const answer = find(`${question} ${merge}`);
       return answer === undefined ? undefined : answer === 'yes';
     },
-    add: (question, merge, answer) => {
-      known.set(`${question} ${merge}`, answer ? 'yes' : 'no');
-      hasNew = true;
+    add: (question, merge, answer) => add(`${question} ${merge}`, answer ? 'yes' : 'no'),
+    counts: (merge) => {
+      const counts = find(`counts ${merge}`)?.split(',').map(Number);
+      const [files = 0, insertions = 0, deletions = 0] = counts ?? [];
+      return counts && { files, insertions, deletions };
     },
+    addCounts: (merge, { files, insertions, deletions }) =>
+      add(`counts ${merge}`, [files, insertions, deletions].join()),
     save: () => {
       const own = hasNew ? head() : undefined;
       if (own === undefined) return;
@@ -64,7 +81,8 @@ export function openKnownMerges(agtDir: string, commonDir: string, git: Git, con
   };
 }
 
-const LINE = /^((?:conflicts|empty|merged|landed) [0-9a-f]{40}(?:[0-9a-f]{24})?) (yes|no)$/;
+const LINE =
+  /^((?:conflicts|empty|merged|landed|counts) [0-9a-f]{40}(?:[0-9a-f]{24})?) (yes|no|\d+,\d+,\d+)$/;
 
 /** Undefined if agt cannot know what a merge depends on, such as the program of a merge driver. */
 function fingerprint(git: Git, commonDir: string, config: GitConfig): string | undefined {

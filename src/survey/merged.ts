@@ -116,11 +116,12 @@ async function standing(git: Git, record: SessionRecord, { onto, from }: Branch,
   return undefined;
 }
 
-/** The branch as the last sync has brought it with an acceptance: somebody has rewritten that since. */
-async function syncedWith(git: Git, { synced = [] }: SessionRecord, { commit }: Landed, head: string) {
-  if (!(await isAncestor(git, commit, head))) return undefined;
-  for (const { tip } of synced)
-    if ((await isAncestor(git, commit, tip)) && (await isAncestor(git, tip, head))) return tip;
+/** The branch as the last sync has brought it, with an acceptance that somebody has rewritten since. */
+async function syncedWith(git: Git, { synced = [] }: SessionRecord, landed: Landed, head: string) {
+  for (const { tip } of synced) {
+    if ((await isAncestor(git, tip, landed.from)) || !(await isAncestor(git, tip, head))) continue;
+    if ((await landedAs(git, landed, tip)) !== undefined) return tip;
+  }
   return undefined;
 }
 

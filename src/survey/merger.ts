@@ -54,7 +54,7 @@ export class Merger {
   }
 
   /** Whether each merge has conflicts or changes nothing, as `agt accept` asks. `git log` leaves out some kinds. */
-  async try(merges: readonly Merge[], tell: Tell) {
+  private async try(merges: readonly Merge[], tell: Tell) {
     const args = ['merge-tree', '--write-tree', '--stdin', '--name-only', '--no-messages'];
     for (const [into, some] of Map.groupBy(merges, (merge) => merge.into)) {
       const input = some.map(({ oid }) => `${oid}^1 ${oid}^2\n`).join('');
@@ -72,9 +72,10 @@ export class Merger {
   }
 
   /** Commits without parents, by merge. Those with conflicts are left out. */
-  async merge(merges: readonly Merge[]): Promise<Map<string, string>> {
+  async merge(merges: readonly Merge[], tell?: Tell): Promise<Map<string, string>> {
     const commits = new Map<string, string>();
-    await this.try(merges, (oid, hasConflicts, _, tree) => {
+    await this.try(merges, (oid, hasConflicts, isEmpty, tree) => {
+      tell?.(oid, hasConflicts, isEmpty, tree);
       const content = Buffer.from(`tree ${tree}\nauthor ${NOBODY}\ncommitter ${NOBODY}\n\n`);
       if (!hasConflicts) commits.set(oid, storeInScratch(this.scratch, { type: 'commit', content }, tree));
     });

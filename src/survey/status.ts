@@ -199,7 +199,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
 const isRepository = ({ kind, path }: StatusEntry) => kind === 'untracked' && path.endsWith('/');
 
 function mergedByGit({ facts: { record, starts }, head: { commit: head }, ...one }: Compared) {
-  const [tip, [start]] = [one.base, starts];
+  const [tip, start] = [one.base, starts.at(-1)];
   const isMerged = one.hasUserBranch && one.comparison?.ahead.length === 0 && record.landed === undefined;
   return isMerged && tip && head && start && hasCommitted(record, head) ? [{ tip, head, start }] : [];
 }

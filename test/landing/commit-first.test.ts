@@ -22,7 +22,7 @@ test('the hints of a conflict commit only the files in its way, in the words of 
   const commit = `git -C ${sandbox} add -- a && git -C ${sandbox} commit -m 'Count as the Romans do'`;
   const hint = `hint: commit what is in the way in the sandbox first: ${commit}\n`;
   expect(agt(repository, ...accept).stderr).toContain(
-    `${hint}hint: solve the conflicts in the sandbox: agt sync`,
+    `${hint}hint: then solve the conflicts in the sandbox: agt sync`,
   );
   expect(agt(repository, 'sync', 's1').stderr).toContain(`hint: a: not committed\n${hint}`);
   expect(run('sh', ['-c', commit], { cwd: repository }).exitCode).toBe(0);

@@ -18,7 +18,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
-import { baseOfWork } from '../../survey/base-of-work.ts';
+import { baseOfWork, withoutLanding } from '../../survey/base-of-work.ts';
 import { landedSource } from '../../survey/merged.ts';
 import {
   type AmbiguousFolders,
@@ -172,7 +172,9 @@ async function landingBase(session: Session, scratch: ScratchObjects, after?: Co
   const { commit: head } = await sandboxHead(session);
   const landed = onto && head && (await landedSource(git, session.record, head, { onto, from: onto }));
   const tree = after && (await findObject(git, `${after.tree}:sandbox`));
-  return baseOfWork(session, scratch, tree, landed);
+  const base = await baseOfWork(session, scratch, tree, landed);
+  if (onto === undefined || tree === undefined) return base;
+  return (await withoutLanding(git, { base, from: onto, tree })) ?? base;
 }
 
 /** The folders of the session that the pathspecs may match. */
