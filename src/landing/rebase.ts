@@ -40,8 +40,7 @@ export async function rebaseInMemory(
 }
 
 /**
- * Copies the commits of `head` that have something which `onto` lacks. Where one conflicts, it and the later ones stay out.
- * Returns the last copy.
+ * Copies the commits of `head` that have something which `onto` lacks. One that conflicts stays out. Returns the last copy.
  */
 export async function copyOnto(
   bench: Workbench,
@@ -52,7 +51,7 @@ export async function copyOnto(
   const { git } = bench;
   const copy = async (commit: string, tree: string, tip: string) =>
     tree === (await treeOf(git, tip)) ? tip : copyCommit(git, commit, { tree, parents: [tip] });
-  return (await pickOnto(bench, head, onto, without, copy)).tip;
+  return (await pickOnto(bench, head, onto, without, copy, true)).tip;
 }
 
 const treeOf = (git: Git, commit: string) => gitText(git, ['rev-parse', '--verify', `${commit}^{tree}`]);
@@ -64,14 +63,15 @@ async function pickOnto(
   onto: string,
   without: string | undefined,
   copy: (commit: string, tree: string, tip: string) => Promise<string>,
+  passesOver = false,
 ): Promise<{ readonly tip: string; readonly conflict?: Merged }> {
   const order = ['--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
   const range = [`${onto}...${head}`, ...(without === undefined ? [] : [`^${without}`])];
   let tip = onto;
   for (const commit of await gitLines(bench.git, ['rev-list', ...order, ...range, '--'])) {
     const merged = await mergeWithBase(bench, { base: `${commit}^`, ours: tip, theirs: commit });
-    if (merged.conflicts !== undefined) return { tip, conflict: merged };
-    tip = await copy(commit, merged.tree, tip);
+    if (merged.conflicts === undefined) tip = await copy(commit, merged.tree, tip);
+    else if (!passesOver) return { tip, conflict: merged };
   }
   return { tip };
 }

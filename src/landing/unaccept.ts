@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { shortBranch } from '../git/files/ref-files.ts';
+import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import {
   type DiffEntry,
   diffTrees,
@@ -14,7 +14,7 @@ import {
 } from '../git/objects/raw-diff.ts';
 import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { fieldsOf, type Git, gitBytes, inDirectory } from '../git/run/git.ts';
+import { fieldsOf, type Git, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
@@ -23,6 +23,8 @@ import type { BranchMove, Present } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
+import { findFates } from '../survey/landed.ts';
+import { readRefs } from '../survey/refs.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { keepSources } from './end-session.ts';
 import { carryOut } from './land.ts';
@@ -125,7 +127,8 @@ async function planUnaccept(session: Session, tips?: ReadonlyMap<string, string>
     throw new AgtError(why, { hints: [`see: agt session show ${id}`] });
   }
   if (intent !== undefined) throw unfinishedError(id, intent.operation);
-  const { onto, commit: from, from: to } = landed;
+  const { commit: from, from: to } = landed;
+  const onto = await nameNow(session, landed);
   const keep = isActive(record);
   const branch = shortBranch(onto);
   const named = `if it has another name now, give it this one again: git branch -m NAME ${branch}`;
@@ -148,6 +151,13 @@ async function planUnaccept(session: Session, tips?: ReadonlyMap<string, string>
     editTree(withIndex(git, join(dir, 'index')), { tree: to }, editsOf(back, 'after')),
   );
   return { onto, from, to, tree, worktree, keep, present };
+}
+
+/** Of the branch, which the user may have renamed. */
+async function nameNow({ repository, git, record }: Session, { onto, commit }: Landed): Promise<string> {
+  if ((await resolveObject(git, onto)) !== undefined) return onto;
+  const { renamedTo } = findFates(repository, [record], readRefs(repository, [], [onto])).get(commit) ?? {};
+  return renamedTo === undefined ? onto : HEADS + shortBranch(renamedTo);
 }
 
 function withoutContent({ before: _, source: __, present: ___, taken: ____, ...landed }: Landed): Landed {

@@ -248,7 +248,9 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     (compared.ownCommits === 0 && hasUserBranch && (hasWorked || compared.hasWork === true));
   const isWhole = isGone && record.state === 'accepted' && !record.landed?.in_part;
   const hasLanded = found.landed.has(compared) || (isWhole && !fate.isLost && !fate.isElsewhere);
-  const hasAll = hasLanded || (hasMergedCommits && !dirty && !isOnlyInSnapshots) || isTaken;
+  // It may have gone back behind what has landed.
+  const brings = compared.landedHome !== undefined && found.examined?.conflicts === false;
+  const hasAll = hasLanded || (hasMergedCommits && !dirty && !isOnlyInSnapshots && !brings) || isTaken;
   return {
     record,
     ...{ folder: sessionFolder(record), sandboxPresent: !isGone },

@@ -47,16 +47,19 @@ test('a user branch that is gone: agt list counts no commits, and no lines', () 
   expect(listed).toMatchObject({ ahead: null, behind: null, diff: null, dirty: 1 });
 });
 
-test('unaccept names a way that it has', () => {
+test('unaccept takes the work off the branch by its new name; of one that is gone, it names a way that it has', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   write(join(sandbox, 'a'), 'b\n');
   agtOk(repository, 'accept', 's1');
   git(repository, 'branch', '-m', 'main', 'trunk');
+  expect(agtOk(repository, 'unaccept', 's1')).toContain('\nbranch   trunk is back at ');
+  expect(git(repository, 'show', 'trunk:a')).toBe('a');
+  agtOk(repository, 'accept', 's1', '--onto', 'trunk');
+  git(repository, 'switch', '-q', '--orphan', 'other');
+  git(repository, 'branch', '-qD', 'trunk');
   const { stderr } = agt(repository, 'unaccept', 's1');
-  expect(stderr).toContain('if it has another name now, give it this one again: git branch -m NAME main');
+  expect(stderr).toContain('if it has another name now, give it this one again: git branch -m NAME trunk');
   expect(stderr).not.toContain('--onto');
-  git(repository, 'branch', '-m', 'trunk', 'main');
-  agtOk(repository, 'unaccept', 's1');
 });
 
 test('a commit that a renamed branch has is not lost', () => {

@@ -83,3 +83,37 @@ test('the message after an acceptance of one commit and a sync names the others 
   agtOk(repository, 'accept', 's1');
   expect(git(repository, 'log', '-2', '--format=%s', 'main').split('\n')).toEqual(subjects);
 });
+
+test('after an acceptance of a part and an amend, a sync copies the commits that apply', () => {
+  const { repository, sandbox, put, commit } = begun();
+  commit(sandbox, 'f', textWith(20, 'twenty', LINES.with(9, 'ten')));
+  commit(sandbox, 'g', 'g\n');
+  const [last, before] = git(sandbox, 'log', '-2', '--format=%s').split('\n');
+  agtOk(repository, 'autocommit', 's1');
+  agtOk(repository, 'review', 's1', '--seen', 'f:10');
+  agtOk(repository, 'accept', 's1', '--seen', '--keep');
+  put(repository, 'f', textWith(10, 'TEN'));
+  git(repository, 'commit', '-qa', '--amend', '-m', 'mine');
+  agtOk(repository, 'sync', 's1');
+  expect(git(sandbox, 'log', '-3', '--format=%s').split('\n')).toEqual([last, before, 'mine']);
+  expect(git(sandbox, 'show', 'HEAD:f')).toBe(textWith(20, 'twenty', LINES.with(9, 'TEN')).trimEnd());
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
+});
+
+test('a squash with a commit of the user has landed; so has no session that has gone back behind what landed', () => {
+  const { repository, sandbox, commit } = begun();
+  agtOk(repository, 'autocommit', 's1');
+  commit(sandbox, 'g', 'g\n');
+  agtOk(repository, 'accept', 's1', '--keep');
+  agtOk(repository, 'undo', 's1');
+  expect(agtOk(repository, 'list')).toMatch(/ \+0 -1 .* clean, accepted before /);
+  expect(agt(repository, 'remove', '--merged', '-n').stderr).toContain(
+    'no session has all of its work merged',
+  );
+  agtOk(repository, 'redo', 's1');
+  commit(repository, 'mine', 'mine\n');
+  git(repository, 'reset', '-q', '--soft', 'HEAD~2');
+  git(repository, 'commit', '-qm', 'both');
+  expect(JSON.parse(agtOk(repository, 'list', '--json'))[0]).toMatchObject({ diff: { files: 0 } });
+  expect(agtOk(repository, 'diff', 's1', '--base')).toBe('');
+});
