@@ -21,7 +21,7 @@ import type { Snapshot } from '../snapshot/history.ts';
 import { readSnapshotMetadata } from '../snapshot/manifest.ts';
 import { findForms } from '../survey/forms.ts';
 import { movedRefs, refsOf } from './restore/git-dir-of-session.ts';
-import { acceptedSince } from './restore/others-changes.ts';
+import { acceptancesHere } from './restore/others-changes.ts';
 import { authorsOf } from './turns.ts';
 
 interface Moved {
@@ -111,7 +111,7 @@ export async function movedBranches(
 
 /** An acceptance has moved the branch there, also while an agent was in a call. */
 function landedCommits(session: Session): ReadonlySet<string | undefined> {
-  return new Set(acceptedSince(session, new Date(0)).map(({ commit }) => commit));
+  return new Set(acceptancesHere(session).map(({ commit }) => commit));
 }
 
 /** None that the branch has in another form, such as by an amend. */

@@ -137,9 +137,14 @@ export async function putGitBack(
     ...commitsIn(logs.get(SHARED_STASH)),
   ]);
   const isItsHead = ({ ref }: RefMove) => isOfHead(ref, then) && (ref === 'HEAD' || !plan.detached);
-  const other = left.some(isItsHead) ? moves.find(({ ref }) => ref === 'HEAD')?.to : undefined;
-  // A branch that has gone on. Its index comes first: once HEAD is there, nobody sees that the index was of another one.
-  if (other !== undefined) await gitAnswer(git, ['read-tree', other.slice(LINK.length)]);
+  const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
+  const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
+  const unseen = theirs === undefined ? ofOthers : undefined;
+  const isLeft = left.some(isItsHead);
+  const other = isLeft ? moves.find(({ ref }) => ref === 'HEAD')?.to : unseen?.to;
+  // A branch that has gone on, or goes where no snapshot has it. Its index comes first: once HEAD is there, nobody sees
+  // that the index was of another one.
+  if (other !== undefined) await gitAnswer(git, ['read-tree', other.replace(LINK, '')]);
   failurePoint('restore: index of the branch');
   await moveRefs(git, moves);
   failurePoint('restore: refs moved');
@@ -147,10 +152,7 @@ export async function putGitBack(
   const named = commitsIn(...logs.values());
   if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
-  const isLeft = left.some(isItsHead);
-  const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
-  const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
-  if (isLeft) await restoreStaged(store, git, wanted, resolveRef(then, 'HEAD'));
+  if (isLeft || unseen) await restoreStaged(store, git, wanted, resolveRef(then, 'HEAD'));
   else
     await restoreIndex(
       store,
@@ -159,7 +161,7 @@ export async function putGitBack(
     );
   if (!(await hasObjects(git, ['--indexed-objects', '--not', '--all'])))
     bringObjects(kept.directory, state.commonDir);
-  if (isLeft || theirs !== undefined) return { moves, warnings, isWhole: false };
+  if (isLeft || ofOthers) return { moves, warnings, isWhole: false };
   warnings.push(...(await restoreGitDirFiles(store, state.gitDir, wanted, NO_BRANCHES)));
   return { moves, warnings, isWhole: true };
 }

@@ -1,16 +1,10 @@
 /** An undo takes this back beside the work of the agent: changes of a person or of another program between its calls. */
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
-import {
-  capturedPlaces,
-  capturedRefs,
-  differing,
-  readGitState,
-  refsIn,
-} from '../../folders/git-state/read-state.ts';
-import type { OthersMove, OthersMoves } from '../../folders/git-state/ref-plan.ts';
+import { capturedLogs, capturedPlaces, capturedRefs, differing } from '../../folders/git-state/read-state.ts';
+import { type OthersMove, type OthersMoves, resolveRef } from '../../folders/git-state/ref-plan.ts';
 import { HEADS } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { inOtherRepository, isAncestor } from '../../git/run/git.ts';
+import { gitAnswer, inOtherRepository, isAncestor } from '../../git/run/git.ts';
 import { agtDirectory } from '../../layout.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
 import { isAttached, type Landed, listRecords } from '../../session/record.ts';
@@ -19,6 +13,7 @@ import { AFTER_SYNC, promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
+import { landingsOf } from '../../survey/landed.ts';
 import { compareWithPrevious } from '../timeline.ts';
 import { authorsOf } from '../turns.ts';
 
@@ -90,7 +85,6 @@ export interface OthersRefs {
   /** All snapshots between the two, newest first, and those with changes that no agent made. */
   readonly going: readonly Snapshot[];
   readonly theirs: readonly Snapshot[];
-  readonly hasAcceptance: boolean;
   /** In a folder without events of an agent nothing else tells whose changes a snapshot has. */
   readonly isAfterAcceptance: (one: Snapshot) => boolean;
   /** The acceptances since: an agent may have been in a call then. */
@@ -101,7 +95,7 @@ export interface OthersRefs {
 export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
   const moved = new Map<string, OthersMove>();
   const byAgents = new Set<string>();
-  const { going, theirs, since, hasEvents } = await othersSnapshots(session, latest, to);
+  const { going, theirs, hasEvents } = await othersSnapshots(session, latest, to);
   const values = new Map<string, string | undefined>();
   let hasReplaced: boolean | undefined;
   for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
@@ -122,19 +116,19 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
       values.set(ref, isThere && restoredBy === undefined ? before.get(ref) : value);
     }
   }
-  const accepted = latest.isUndo && since !== undefined ? acceptedSince(session, since) : [];
-  const state = accepted.length > 0 && (await readGitState(session.repository, folderOf(session)));
-  if (state)
-    for (const { onto } of accepted)
-      if (!moved.has(onto)) moved.set(onto, { to: refsIn(state).get(onto), commit: undefined });
-  if (latest.isUndo)
+  const { from, isUndo = false } = latest;
+  const accepted = isUndo && from !== undefined ? await acceptedBetween(session, to, from) : [];
+  // Only events tell that commits on top of it are of an agent.
+  for (const { onto, tip, newest = tip } of accepted)
+    if (!moved.has(onto)) moved.set(onto, { to: hasEvents ? newest : tip, commit: undefined });
+  if (isUndo)
     for (const [ref, move] of moved)
       moved.set(ref, { ...move, isQuiet: !byAgents.has(ref) && !(await hasLost(session, ref, to, move)) });
-  const first = hasEvents ? Infinity : Math.min(...accepted.map(({ at }) => Date.parse(at)));
-  // The time of a snapshot is in whole seconds.
-  const isAfterAcceptance = ({ time }: Snapshot) => time.getTime() + 999 >= first;
-  const found = { moved, hasReplaced: hasReplaced === true, going, theirs };
-  return { ...found, hasAcceptance: accepted.length > 0, isAfterAcceptance, accepted };
+  let first = hasEvents || accepted.length === 0 ? -1 : going.length - 1;
+  const hasNone = async (commit = '') => !(await acceptedBetween(session, to, commit, accepted)).length;
+  while (first >= 0 && (await hasNone(going[first]?.commit))) first -= 1;
+  const isAfterAcceptance = (one: Snapshot) => going.indexOf(one) <= first;
+  return { moved, hasReplaced: hasReplaced === true, going, theirs, isAfterAcceptance, accepted };
 }
 
 /** Commits that the branch had at the snapshot `to`. */
@@ -146,14 +140,49 @@ async function hasLost(session: Session, ref: string, to: string, move: OthersMo
 
 const folderOf = ({ record }: Session) => record.checkout ?? record.sandbox;
 
-/** Acceptances in an attached folder's repository, which are no step: agt unaccept takes them back. */
-export function acceptedSince(session: Session, time: Date) {
+/** In an attached folder's repository; `id`: agt unaccept of this session takes it back. */
+export function acceptancesHere(session: Session) {
   const places = isAttached(session.record) ? repositoryOf(folderOf(session)) : undefined;
   if (places === undefined) return [];
   const { records } = listRecords({ ...session.repository, agtDir: agtDirectory(places.commonDir) });
   return records.flatMap(({ session_id: id, landed }) =>
-    landed !== undefined && new Date(landed.at) >= time ? { ...landed, id } : [],
+    landingsOf(landed).map((one) => ({ ...one, id: one === landed ? id : undefined })),
   );
+}
+
+/**
+ * Acceptances between two snapshots, which are no step: agt unaccept takes them back. The refs and reflogs of the
+ * snapshots tell, because two acts may have the same time, and a clock may go back. `tip`: where the branch is at the
+ * later snapshot; `newest`: the last acceptance that it has there.
+ */
+export async function acceptedBetween(
+  session: Session,
+  earlier: string,
+  later: string,
+  known = acceptancesHere(session),
+) {
+  const branches = Map.groupBy(known, ({ onto }) => onto);
+  if (branches.size === 0) return [];
+  const { git } = session;
+  const [before, after] = await Promise.all([earlier, later].map((one) => capturedRefs(git, one)));
+  if (before === undefined || after === undefined) return [];
+  const found = differing(before, after).map(async (ref) => {
+    const [from, to] = [resolveRef(before, ref), resolveRef(after, ref)];
+    const some = branches.get(ref);
+    if (some === undefined || to === undefined) return [];
+    const words = ['rev-list', to, ...(from === undefined ? [] : [`^${from}`]), '--'];
+    const came = (await gitAnswer(inOtherRepository(git, folderOf(session)), words))?.split('\n') ?? [];
+    const [log, newLog] = await Promise.all([earlier, later].map((one) => capturedLogs(git, one)));
+    const isNew = ({ from: start, commit }: Landed) => {
+      const line = `${start} ${commit} `;
+      if (log?.get(ref)?.includes(line)) return false;
+      return came.includes(commit) || newLog?.get(ref)?.includes(line) === true;
+    };
+    const accepted = some.filter(isNew);
+    const newest = came.find((commit) => accepted.some((one) => one.commit === commit));
+    return accepted.map((one) => ({ ...one, tip: after.get(ref), newest }));
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** The snapshot from which an undo goes back. */
@@ -170,8 +199,6 @@ interface OthersSnapshots {
   readonly sinceRestore: ReadonlySet<string>;
   /** The index of the last restore among all; -1 without any. */
   readonly restored: number;
-  /** When `to` was taken. */
-  readonly since: Date | undefined;
   /** Of an agent. */
   readonly hasEvents: boolean;
 }
@@ -185,9 +212,8 @@ async function othersSnapshots(
   const newest = await readNewest(session.git, session.refs, MOST_SNAPSHOTS);
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
-  const since = newest[end]?.time;
   const nothing = { going: [], theirs: [], hasEvents: false };
-  if (start < 0) return { ...nothing, since, sinceRestore: new Set(), restored: -1 };
+  if (start < 0) return { ...nothing, sinceRestore: new Set(), restored: -1 };
   const going = newest.slice(start, end);
   const hasAgent = going.some(isOfAgent);
   const hasEvents = newest.some(isOfAgent);
@@ -197,7 +223,7 @@ async function othersSnapshots(
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
-  return { going, theirs, since, sinceRestore, restored, hasEvents };
+  return { going, theirs, sinceRestore, restored, hasEvents };
 }
 
 /** Changes that no agent made. Without events of calls, agt cannot tell those since an agent's prompt. */

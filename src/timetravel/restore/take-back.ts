@@ -26,7 +26,7 @@ import { diffSnapshots, parentDirectories, readSnapshotTree, sandboxTree } from 
 import { decodePath, encodePath } from '../../snapshot/tree-names.ts';
 import { listIgnored } from './ignored-files.ts';
 import { bringsMarkers, mergeVersions, type OnConflict, type Version } from './merge-versions.ts';
-import { acceptedSince } from './others-changes.ts';
+import { acceptedBetween } from './others-changes.ts';
 
 export interface TakeBackRequest {
   /** Newest first: each with the snapshot before it as `previous`. */
@@ -167,9 +167,7 @@ async function withoutArrived(
   const contents = await readCommits(git, [previous, commit]);
   const [before, after] = [previous, commit].map((one) => parseSnapshot(one, contents.get(one) ?? ''));
   if (before === undefined || after === undefined || before.head === after.head) return entries;
-  // The time of a snapshot is in whole seconds.
-  const isBefore = ({ at }: { readonly at: string }) => Date.parse(at) < after.time.getTime() + 1000;
-  const accepted = acceptedSince(session, before.time).filter(isBefore);
+  const accepted = await acceptedBetween(session, previous, commit);
   const pairs = accepted.map(({ from, commit: to }) => [from, to] as const);
   const heads = [before.head, after.head].filter((head) => head !== undefined);
   const branch = after.parents[1];

@@ -1,5 +1,6 @@
 /** agt session undo and redo: back to an earlier step, forward again, and the undo of one thing. */
 import { AgtError, isAgtError, usageError } from '../../../errors.ts';
+import { capturedRefs } from '../../../folders/git-state/read-state.ts';
 import { shownId } from '../../../folders/store.ts';
 import { inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
@@ -9,7 +10,7 @@ import { isAttached } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
-import { acceptedSince } from '../../../timetravel/restore/others-changes.ts';
+import { acceptancesHere } from '../../../timetravel/restore/others-changes.ts';
 import { withPresent } from '../../../timetravel/restore/present.ts';
 import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
@@ -183,11 +184,12 @@ async function move(
 
 /** An undo in the checkout goes by its own snapshots, and leaves the commit of an acceptance that came after `to`. */
 async function commandsOnAccepted(session: Session, to: Snapshot): Promise<string[]> {
-  if (session.record.checkout === undefined) return [];
-  const recent = acceptedSince(session, to.time);
-  const user = inDirectory(session.git, session.record.checkout ?? session.record.sandbox);
-  const head = recent.length > 0 && (await resolveObject(user, 'HEAD'));
-  const id = recent.find(({ commit }) => commit === head)?.id;
+  const { git, record } = session;
+  if (record.checkout === undefined) return [];
+  const known = acceptancesHere(session);
+  const head = known.length > 0 && (await resolveObject(inDirectory(git, record.checkout), 'HEAD'));
+  const then = head ? await capturedRefs(git, to.commit) : undefined;
+  const id = known.find(({ commit, onto }) => commit === head && then?.get(onto) !== head)?.id;
   return id === undefined ? [] : [`to take back the acceptance of "${id}": agt unaccept ${id}`];
 }
 
