@@ -22,7 +22,7 @@ import { readSnapshotMetadata } from '../snapshot/manifest.ts';
 import { findForms } from '../survey/forms.ts';
 import { movedRefs, refsOf } from './restore/git-dir-of-session.ts';
 import { acceptancesHere } from './restore/others-changes.ts';
-import { authorsOf } from './turns.ts';
+import { authorsOf, type TurnSteps } from './turns.ts';
 
 interface Moved {
   /** A full name. */
@@ -42,6 +42,13 @@ export interface MovedBranch extends Moved {
   readonly isReplaced?: true;
 }
 
+/** The newest turn that moved it, and where it was before that turn and before the last call. */
+interface Newest {
+  readonly turn: TurnSteps | undefined;
+  readonly start: string;
+  readonly last: string;
+}
+
 /**
  * By calls of agents in an attached folder. Commits on the branch that is checked out, or was, are no such move: every agent
  * makes them. `history`: newest first.
@@ -59,7 +66,7 @@ export async function movedBranches(
   const user = inOtherRepository(git, folder);
   const names = history.map(({ commit }) => `${commit}:${OWN.gitDir}`);
   const parts = await findObjects(git, names);
-  const moved = new Map<string, MovedBranch & Record<'isBelow' | 'wasHead', boolean> & { last: string }>();
+  const moved = new Map<string, MovedBranch & Newest & Record<'isBelow' | 'wasHead', boolean>>();
   const others = new Set<string>();
   const accepted = landedCommits(session);
   const steps = authorsOf(history.toReversed(), true).steps.toReversed();
@@ -70,7 +77,7 @@ export async function movedBranches(
     const after = await capturedRefs(git, snapshot.commit);
     if (before === undefined || after === undefined) continue;
     for (const ref of differing(before, after).filter((name) => name.startsWith(HEADS))) {
-      if (accepted.has(after.get(ref))) continue;
+      if (accepted.has(after.get(ref)) && (await isOnTop(user, before.get(ref), after.get(ref)))) continue;
       const to = now.get(ref);
       const from = (to === undefined ? moved.get(ref)?.from : undefined) ?? before.get(ref);
       if (others.has(ref)) continue;
@@ -82,23 +89,26 @@ export async function movedBranches(
       if (isFirst && !(await isOnTop(user, after.get(ref), to))) others.add(ref);
       else if (from === undefined) moved.delete(ref);
       else {
-        const last = before.get(ref) ?? from;
+        const start = before.get(ref) ?? from;
         const wasHead = before.get('HEAD') === `ref: ${ref}` && moved.get(ref)?.wasHead !== false;
         const isBelow = after.get(ref) !== to;
         const named = { ...snapshot, agent: snapshot.agent ?? turn?.agent };
-        moved.set(ref, { snapshot: named, last, isBelow, ...moved.get(ref), wasHead, ref, from, to });
+        const known = { snapshot: named, turn, start, last: start, isBelow, ...moved.get(ref) };
+        moved.set(ref, { ...known, ...(known.turn === turn && { start }), wasHead, ref, from, to });
       }
     }
   }
   const isOfHead = ({ ref }: MovedBranch) => now.get('HEAD') === `ref: ${ref}`;
   const found: MovedBranch[] = [];
-  for (const { isBelow, last, wasHead, ...move } of moved.values()) {
+  for (const { isBelow, start, last, wasHead, ...move } of moved.values()) {
     const isHead = wasHead || isOfHead(move);
-    if (move.from === move.to || (isHead && (await isOnTop(user, move.from, move.to)))) continue;
+    const isThere = async (from: string) => (isHead ? isOnTop(user, from, move.to) : from === move.to);
+    const from = (await isThere(move.from)) ? start : move.from;
+    if (await isThere(from)) continue;
     // The agent may have committed before its last move.
-    const one = isOfHead(move) && (await isOnTop(user, move.from, last)) ? { ...move, from: last } : move;
-    const lacks = isBelow ? await commitsLacking(user, one) : undefined;
-    if (lacks?.length !== 0) found.push({ ...one, lacks });
+    const one = { ...move, from: isOfHead(move) && (await isOnTop(user, from, last)) ? last : from };
+    const lacks = isBelow || from !== move.from ? await commitsLacking(user, one) : undefined;
+    if (lacks?.length !== 0) found.push({ ...one, lacks: isBelow ? lacks : undefined });
   }
   const commits = found.map(({ from }) => from);
   const known = await findObjects(user, commits);
