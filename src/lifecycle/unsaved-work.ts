@@ -11,6 +11,7 @@ import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { shownFiles } from '../git/objects/status.ts';
 import { gitAnswer, gitBytes, gitLines, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
+import { once } from '../once.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
@@ -63,9 +64,16 @@ export async function unsavedWork(
 async function unmergedWork(session: Session, refs: readonly string[], cancelled?: string) {
   const { repository, record } = session;
   const unsaved = await unpushedInSubmodules(repository, record);
+  const survey = once(() => readSessionStatus(session));
+  const isListedMerged = async (commit: string) => {
+    const { merged, headCommit, ...status } = await survey();
+    const isKnown = merged && status.cancelled === cancelled && headCommit !== undefined;
+    return isKnown && isAncestor(repository.git, commit, headCommit);
+  };
   const openCommits = async (commit: string, name: string) => {
     const open = commit === cancelled ? 0 : await unmergedCommits(session, commit, refs);
-    return open === 0 ? [] : [`${plural(open, 'commit')} on its ${name} neither exported nor merged`];
+    if (open === 0 || (session.place === 'here' && (await isListedMerged(commit)))) return [];
+    return [`${plural(open, 'commit')} on its ${name} neither exported nor merged`];
   };
   if (session.place === 'here') {
     requireReadableSandbox(session);
@@ -75,8 +83,7 @@ async function unmergedWork(session: Session, refs: readonly string[], cancelled
     const uncommitted = await uncommittedFiles(session);
     // The survey does not look into submodules.
     const isKnown = uncommitted.length > 0 && !uncommitted.some(({ isSubmodule }) => isSubmodule);
-    const status = isKnown ? await readSessionStatus(session) : undefined;
-    if (status?.merged && status.cancelled === cancelled) return unsaved;
+    if (commit && isKnown && (await isListedMerged(commit))) return unsaved;
     if (uncommitted.length > 0) unsaved.push(plural(shownFiles(uncommitted).length, 'uncommitted file'));
     if (commit !== undefined) unsaved.push(...(await openCommits(commit, 'HEAD')));
   }

@@ -258,6 +258,24 @@ test('the row of a removed session is about its last snapshot: merged by hand, o
   ]);
 });
 
+test('a fork is merged for agt list and agt remove once its parent has landed with more in the same lines', () => {
+  const { repository, sandbox } = makeSession({ f: 'a\nb\nc\n' });
+  write(join(sandbox, 'f'), 'a\nB\nc\n');
+  git(sandbox, 'commit', '-qam', 'B');
+  agtOk(repository, 'fork', 's1', '--id', 's2');
+  write(join(sandbox, 'f'), 'a\nB\nC\n');
+  agtOk(repository, 'accept', 's1');
+  const planned = () => agt(repository, 'remove', '--merged', '-n');
+  expect(planned()).toMatchObject({ stdout: expect.stringMatching(/^would remove .*s2$/m), stderr: '' });
+  const fork = join(sandbox, '../../s2/sandbox');
+  write(join(fork, 'f'), 'a\nB\nown\n');
+  git(fork, 'commit', '-qam', 'own');
+  git(fork, 'checkout', '-q', '--detach', 'HEAD~1');
+  expect(planned().stdout).toBe('');
+  const deleted = agt(repository, 'remove', 's2', '--delete-branch');
+  expect(deleted.stderr).toContain('2 commits on its work branch neither exported nor merged');
+});
+
 test('commits of which nothing is left are merged, but do not go with their branch unasked', () => {
   const { repository, sandbox } = makeSession();
   write(join(sandbox, 'one'), '1\n');
