@@ -201,3 +201,51 @@ test('agt why names no commit for certain where a shallow clone ends', () => {
     / commit {2}\w+ second\n {10}or an older one, which this shallow clone does not have$/,
   );
 });
+
+test.each<[string, ...string[][]]>([
+  ['a commit', ['commit', '-qam', 'own', '--author=Claude <c@x>']],
+  ['an amend', ['commit', '-qam', 'own'], ['commit', '--amend', '--no-edit', '--author=Claude <c@x>']],
+  [
+    'a copy',
+    ['commit', '-qam', 'own', '--author=Claude <c@x>'],
+    ['rebase', '-q', '--onto', 'HEAD~2', 'HEAD~1'],
+  ],
+])('the agent commits under a name of its own: %s', (_, ...all) => {
+  const cwd = makeRepository({ f: LINES });
+  git(cwd, 'commit', '-q', '--allow-empty', '-m', 'second');
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  write(join(cwd, 'f'), `${LINES}of the agent\n`);
+  const env = { GIT_AUTHOR_DATE: '', GIT_COMMITTER_DATE: '' };
+  for (const words of all) expect(run('git', words, { cwd, env }).exitCode).toBe(0);
+  agent.ends('1');
+  agent.stops();
+  expect(git(cwd, 'log', '-1', '--format=%an')).toBe('Claude');
+  expect(agtOk(cwd, 'blame', 'f')).toMatch(/\(claude \S+ turn 1 Bash .*\) of the agent$/m);
+});
+
+test('what somebody else has committed is theirs, also once the agent has picked or amended it', () => {
+  const cwd = makeRepository({ f: LINES });
+  const env = { GIT_AUTHOR_DATE: '', GIT_COMMITTER_DATE: '' };
+  const clone = makeTempDir();
+  git(clone, 'clone', '-q', cwd, '.');
+  write(join(clone, 'f'), `${LINES}of Bea\n`);
+  expect(run('git', ['commit', '-qam', 'b', '--author=Bea <b@x>'], { cwd: clone, env }).exitCode).toBe(0);
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  git(cwd, 'fetch', '-q', clone);
+  write(join(cwd, 'g'), 'of the agent\n');
+  for (const words of [
+    ['add', '.'],
+    ['commit', '-qm', 'g'],
+    ['cherry-pick', 'FETCH_HEAD'],
+    ['commit', '--amend', '-qm', 'better'],
+  ])
+    expect(run('git', words, { cwd, env }).exitCode).toBe(0);
+  agent.ends('1');
+  agent.stops();
+  expect(agtOk(cwd, 'blame', 'f')).toMatch(/\(Bea .*\) of Bea$/m);
+  expect(agtOk(cwd, 'blame', 'g')).toMatch(/\(claude /);
+});

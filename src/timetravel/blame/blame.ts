@@ -250,10 +250,7 @@ async function noteByFolder(
 ) {
   const { commit = '', details } = lines[0] ?? {};
   const found = made.get(commit);
-  const mail = details?.get('author-mail');
-  const user = await gitAnswer(request.git, ['var', 'GIT_AUTHOR_IDENT']);
-  // Somebody else's commit, rebased here.
-  if (found === undefined || mail === undefined || user?.includes(mail) !== true) return;
+  if (found === undefined) return;
   // A merge or a checkout brings lines that are not the work of that step.
   const writtenAt = Number(details?.get(found.isCopy ? 'author-time' : 'committer-time') ?? 0);
   const begins = new Map(history.steps.map((step, i) => [step, history.steps[i - 1]]));

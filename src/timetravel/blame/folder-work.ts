@@ -13,14 +13,21 @@ export interface FolderWork {
 
 export async function readFolderWork(git: Git, session: Session): Promise<FolderWork> {
   const history = await readAuthors(session);
-  const entries = await gitLines(git, ['reflog', '--date=unix', '--format=%H %gd %gs', 'HEAD', '--']);
-  const isMade = /^(\w+) HEAD@\{(\d+)\} (?:(commit|revert)\b|(?:cherry-pick|rebase|am)\b|pull .*\(pick\))/;
-  const found = entries.flatMap((line) => {
-    const [, commit, seconds, original] = isMade.exec(line) ?? [];
-    const isCopy = original === undefined;
-    return commit === undefined ? [] : [[commit, { seconds: Number(seconds), isCopy }] as const];
-  });
-  const here = new Map(found);
+  const user = await gitAnswer(git, ['var', 'GIT_AUTHOR_IDENT']);
+  const words = ['reflog', '--date=unix', '--format=%H %gd %at <%aE> %gs', 'HEAD', '--'];
+  const entries = (await gitLines(git, words)).reverse();
+  const here = new Map<string, { readonly seconds: number; readonly isCopy: boolean }>();
+  const authors = new Set<string>();
+  for (const [i, line] of entries.entries()) {
+    const [, commit, seconds, author = '', mail = '', original, form] = MADE.exec(line) ?? [];
+    const amended = form === 'amend' ? entries[i - 1]?.split(' ')[0] : undefined;
+    const isNew = original !== undefined && form === undefined;
+    // A copy keeps the author and the time. Somebody else's commit may have been rebased here.
+    const isOwn = isNew || user?.includes(mail) || authors.has(author) || here.has(amended ?? '');
+    if (commit === undefined || !isOwn || here.has(commit)) continue;
+    authors.add(author);
+    here.set(commit, { seconds: Number(seconds), isCopy: original === undefined });
+  }
   const now = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', 'HEAD']);
   const heads = [...history.steps.map(({ snapshot }) => snapshot.head), now];
   const [first] = heads;
@@ -40,3 +47,6 @@ export async function readFolderWork(git: Git, session: Session): Promise<Folder
   }
   return { session, history, made };
 }
+
+const MADE =
+  /^(\w+) HEAD@\{(\d+)\} (\d+ (<.*?>)) (?:(commit|revert)\b(?: \((amend|cherry-pick)\))?|(?:cherry-pick|rebase|am)\b|pull .*\(pick\))/;
