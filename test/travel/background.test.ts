@@ -185,11 +185,14 @@ test('if one session is on a remote, those on none are named without agt.push, a
   agtOk(here, 'remove', 'gone', 'empty');
   agtOk(here, 'accept', 'landed', '--untracked=all');
   agtOk(here, 'reject', 'refused');
+  begin('part');
+  write(join(sessionOf(here, 'part').sandbox, 'rest'), 'has not landed\n');
+  agtOk(here, 'accept', 'part', '--untracked=all', '--exclude', 'rest');
   expect(agtOk(here, 'status')).not.toContain('on no remote');
   agtOk(here, 'session', 'push', 'away');
   expect(agtOk(here, 'status')).toContain(
     '1 session on no remote (agt session push --all): open\n' +
-      '1 ended session on no remote, whose work never landed: gone\n',
+      '2 ended sessions on no remote, with work that no branch has: gone, part\n',
   );
 });
 

@@ -192,7 +192,7 @@ function onlyHere(sessions: readonly StatusLine[], ended: readonly string[]): st
     ids.length > 0 &&
       `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, FEW)}`,
     ended.length > 0 &&
-      `${plural(ended.length, 'ended session')} on no remote, whose work never landed: ${listSome(ended, FEW)}`,
+      `${plural(ended.length, 'ended session')} on no remote, with work that no branch has: ${listSome(ended, FEW)}`,
   ];
   return lines(parts);
 }
@@ -201,13 +201,13 @@ function onlyHere(sessions: readonly StatusLine[], ended: readonly string[]): st
 async function lostOf(repository: Repository, records: readonly SessionRecord[]): Promise<string[]> {
   const copies = copiesOnRemotes(repository);
   if (wantedRemote(repository, copies) === undefined) return [];
-  const ended = records.filter(
-    (one) =>
-      isEnded(one) && one.state !== 'rejected' && one.landed === undefined && !copies.has(one.session_id),
-  );
+  const isOver = ({ state, landed }: SessionRecord) =>
+    state === 'rejected' || (state === 'accepted' && !landed?.in_part);
+  const ended = records.filter((one) => isEnded(one) && !isOver(one) && !copies.has(one.session_id));
   const views = await surveySessions(repository, ended, { counts: false });
-  const isLost = ({ record, headCommit, merged, exported, isOnlyInSnapshots }: SessionStatus) =>
-    !merged && !exported && (isOnlyInSnapshots || hasCommitted(record, headCommit ?? record.from_commit));
+  const isLost = ({ record, headCommit, merged, exported, fate, isOnlyInSnapshots }: SessionStatus) =>
+    !(merged || exported || fate.revertedBy) &&
+    (isOnlyInSnapshots || hasCommitted(record, headCommit ?? record.from_commit));
   return views.filter(isLost).map(({ record }) => record.session_id);
 }
 
