@@ -29,7 +29,7 @@ import { commitFirst, draftMessage } from './message.ts';
 import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { hasAllCommitted, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
-import { commitsToTell, commitsTouching, landedBelow, landedPaths } from './session-commits.ts';
+import { commitsToTell, commitsTouching, landedBelow, landedPaths, warnOfReturn } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
 import { othersCommits, warnOfOthers } from './taken-back.ts';
@@ -233,6 +233,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
         : [`changes by failed calls stay out (${calls.leftOut.join(', ')}); take them too: --with-failed`]),
       ...dirty.map((path) => `uncommitted changes inside submodule ${path} stay out: commit them there`),
       ...changes.flatMap((change) => submoduleWarning(record, change)),
+      ...(await warnOfReturn(git, record, target.from, changes)),
       ...(await warnOfOthers(git, record, content.head, { target, request, along })),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],

@@ -1,10 +1,13 @@
 /** Which commits of a session some changed files come from. */
-import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitAnswer, gitLines, resolveObject } from '../git/run/git.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { FEW, listSome } from '../errors.ts';
+import { shortOid } from '../git/files/ref-files.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { type Git, gitAnswer, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { copiesAmong } from '../survey/forms.ts';
-import { newestLandings } from '../survey/landed.ts';
+import { landingsOf, newestLandings } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
 
@@ -88,6 +91,26 @@ export async function landedPaths(git: Git, tips: readonly string[], landed: str
   const base = await gitAnswer(git, ['merge-base', ...tips]);
   const changes = base === undefined ? [] : await diffTrees(git, base, landed);
   return new Set(changes.map(({ path }) => path));
+}
+
+/** Changes that make files of the branch, which is at `tip`, as they were before an acceptance of the session. */
+export async function warnOfReturn(
+  git: Git,
+  record: SessionRecord,
+  tip: string,
+  changes: readonly DiffEntry[],
+) {
+  const warnings: string[] = [];
+  for (const { from, commit } of landingsOf(record.landed)) {
+    if (!(await isAncestor(git, commit, tip))) continue;
+    const brought = await diffTrees(git, from, commit, { countLines: false });
+    const before = new Map(brought.map((one) => [one.path, entryOf(one.before)]));
+    const isBack = ({ path, after }: DiffEntry) => before.has(path) && before.get(path) === entryOf(after);
+    const files = changes.filter(isBack).map(({ path }) => displayPath(path));
+    const what = `what this session has landed as ${shortOid(commit)}`;
+    if (files.length > 0) warnings.push(`takes back in ${listSome(files, FEW)} ${what}`);
+  }
+  return warnings;
 }
 
 /** Work of the session that a sync has brought back with commits of people: what `start` has of it, and `tip` has not. */

@@ -171,3 +171,21 @@ test('the message counts the commits as agt list does, merges too', () => {
   const lines = ['s1: 3 commits', '', ...subjects.map((subject) => `- ${subject}`)];
   expect(git(repository, 'log', '-1', '--format=%B')).toContain(lines.join('\n'));
 });
+
+test('an acceptance that takes back what the session has landed says so', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'autocommit', 's1');
+  write(join(sandbox, 'new'), 'new\n');
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  const commit = git(repository, 'rev-parse', '--short=10', 'HEAD');
+  const told = () => /^warning: (takes back .*)$/m.exec(agt(repository, 'accept', 's1', '-n').stderr)?.[1];
+  agtOk(repository, 'undo', 's1');
+  write(join(sandbox, 'later'), 'later\n');
+  git(sandbox, 'add', '.');
+  expect(told()).toBe(undefined);
+  rmSync(join(sandbox, 'new'));
+  expect(told()).toBe(`takes back in new what this session has landed as ${commit}`);
+  write(join(sandbox, 'a'), 'a\n');
+  expect(told()).toContain('takes back in a, new what');
+});
