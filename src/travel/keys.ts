@@ -58,7 +58,7 @@ export async function requireKeys(env: NodeJS.ProcessEnv, way = commandsToShare(
 
 /** For a hint. */
 export function commandsToShare(recipient = 'WHAT-IT-PRINTS', id = 'ID'): string {
-  return `let who pushed it type: agt config add --global agt.recipients ${recipient} && agt session push ${id} --again`;
+  return `let who has it now type: agt config add --global agt.recipients ${recipient} && agt session push ${id} --again`;
 }
 
 const TAKE_HERE = 'agt key export | ssh THIS-MACHINE agt key import -';

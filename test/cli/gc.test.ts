@@ -44,7 +44,7 @@ describe('agt gc of removed sessions', () => {
     agtOk(repository, 'config', 'set', 'agt.retention', '39d');
     const planned = agtOk(repository, 'gc', '--dry-run');
     expect(planned).toMatch(
-      /^s1: would delete 2 of 2 snapshots \(.*\)\ns1: would keep agt\/s1 \(\w{10}\), .*\ns2: would delete 1 of 1 snapshot \(.*\)\ns2: would delete agt\/s2 \(\w{10}\): your branches have its commits\nwould free about .*, and what packing saves; what is younger than 2 weeks goes later$/,
+      /^s1: would delete 2 of 2 snapshots \(.*\)\ns1: would keep agt\/s1 \(\w{10}\), .*\ns2: would delete 1 of 1 snapshot \(.*\)\ns2: would delete agt\/s2 \(\w{10}\): your branches have its commits\nwould free about .*, and what packing saves: objects older than 2 weeks now, younger ones in a later agt gc$/,
     );
     const { sessions } = JSON.parse(agtOk(repository, 'gc', '--dry-run', '--json'));
     expect(sessions).toMatchObject([{ work_branch_kept: 'agt/s1' }, { work_branch_kept: null }]);

@@ -198,7 +198,7 @@ describe('keys', () => {
         stderr:
           'error: you have no key here that opens encrypted sessions\n' +
           'hint: on the machine that has it: agt key export | ssh THIS-MACHINE agt key import -\n' +
-          'hint: if somebody else sent it: make one: agt key new; let who pushed it type: agt config add --global agt.recipients WHAT-IT-PRINTS && agt session push ID --again\n',
+          'hint: if somebody else sent it: make one: agt key new; let who has it now type: agt config add --global agt.recipients WHAT-IT-PRINTS && agt session push ID --again\n',
       });
       for (const command of ['show', 'export'])
         expect(agt(there, 'key', command).stderr).toMatch(

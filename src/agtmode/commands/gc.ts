@@ -94,7 +94,10 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const coming = total + unreachable.expired;
   const isNothing = outcomes.length === 0 && coming === 0;
   const time = pruneBefore.replace(/\.ago$/, '').replaceAll('.', ' ');
-  const young = pruneBefore === 'now' ? '' : `; what is younger than ${time} goes later`;
+  const when =
+    total === 0 || pruneBefore === 'now'
+      ? ''
+      : `: objects older than ${time} now, younger ones in a later agt gc`;
   const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
@@ -104,7 +107,7 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
       dryRun
         ? isNothing
           ? NOTHING_BUT_PACKS
-          : `would free about ${showSize(coming)}, and what packing saves${young}\n`
+          : `would free about ${showSize(coming)}, and what packing saves${when}\n`
         : '',
       disk === null ? '' : describeDisk(disk),
     ].join(''),
