@@ -3,6 +3,7 @@
  * directories. The plan changes no file that both have, nothing outside the scope, and nothing that was never captured.
  */
 import { LINK, PROGRAM } from '../git/modes.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { isUnder, TOP_FOLDERS, underAny } from '../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
@@ -14,6 +15,7 @@ import {
   readSnapshotTree,
   type TreeEntry,
 } from '../snapshot/tree.ts';
+import { encodePath } from '../snapshot/tree-names.ts';
 
 export interface FileToWrite {
   readonly path: string;
@@ -63,12 +65,27 @@ export async function prepareCheckout(
   const toWanted = await diffSnapshots(git, from?.commit, to.commit);
   const differences = onDisk === undefined ? toWanted : fromDisk(toWanted, onDisk.changes);
   const possible = possibleDirectories(from, to, differences);
-  const [directories, directoriesBefore, files] = await Promise.all([
+  const [directories, directoriesBefore, files, unseen] = await Promise.all([
     listDirectories(git, to, possible),
     onDisk?.directories ?? (from === undefined ? new Set<string>() : listDirectories(git, from, possible)),
     defaultModesDiffer(from, to) ? readSnapshotTree(git, to.commit) : undefined,
+    listUnseen(git, from, to, scope),
   ]);
-  return planCheckout({ from, to, differences, directories, directoriesBefore, files, scope });
+  return planCheckout({ from, to, differences, directories, directoriesBefore, files, unseen, scope });
+}
+
+/** Files of which `from` has left a change out, and has the content of `to`: that is not what is on disk. */
+async function listUnseen(
+  git: Git,
+  from: SnapshotMetadata | undefined,
+  to: SnapshotMetadata,
+  scope: readonly string[],
+): Promise<string[]> {
+  const paths = from?.skipped.filter((path) => isUnder(path, scope) && !to.skipped.includes(path)) ?? [];
+  if (from === undefined || paths.length === 0) return [];
+  const names = [from, to].flatMap(({ commit }) => paths.map((path) => `${commit}:${encodePath(path)}`));
+  const oids = (await findObjects(git, names)).map((object) => object?.oid);
+  return paths.filter((_, i) => oids[i] !== undefined && oids[i] === oids[i + paths.length]);
 }
 
 /** From the disk to the wanted snapshot, given how each of them differs from the last snapshot. */
@@ -92,6 +109,7 @@ interface CheckoutRequest {
   readonly directoriesBefore: ReadonlySet<string>;
   /** Every file of `to`, if `defaultModesDiffer`. */
   readonly files: ReadonlyMap<string, TreeEntry> | undefined;
+  readonly unseen: readonly string[];
   readonly scope: readonly string[];
 }
 
@@ -119,7 +137,7 @@ function planCheckout(request: CheckoutRequest): CheckoutPlan {
     writes,
     modes: changedModes(request, changes),
     owners: to.owners,
-    blocked: wanted.filter(isBlocked).map(({ path }) => path),
+    blocked: [...wanted.filter(isBlocked).map(({ path }) => path), ...request.unseen],
   };
 }
 
