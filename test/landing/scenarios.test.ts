@@ -246,7 +246,7 @@ test.each([
   expect(git(repository, 'log', '-1', '--format=%B')).toContain('Add b\n\nBecause of c.\n');
 });
 
-test('sync after a part: a commit that conflicts with the branch stays uncommitted', () => {
+test('sync after a part: a commit that conflicts with the branch stays out, and the later ones are copied', () => {
   const { repository, sandbox } = makeSession({ f: '1\n2\n3\n' });
   for (const [file, text] of [
     ['a', 'a\n'],
@@ -262,6 +262,7 @@ test('sync after a part: a commit that conflicts with the branch stays uncommitt
   write(join(repository, 'f'), 'uno\n2\n3\n');
   git(repository, 'commit', '-qam', 'By the user');
   agtOk(repository, 'sync', 's1');
-  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));
-  expect(git(sandbox, 'status', '--porcelain')).toBe('A  z');
+  expect(git(sandbox, 'rev-parse', 'HEAD~')).toBe(git(repository, 'rev-parse', 'main'));
+  expect(git(sandbox, 'show', '--format=%s', '--name-only')).toBe('z z\n\nz');
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
 });

@@ -78,11 +78,11 @@ test('a turn keeps its prompt where a second copy of it begins in the first one'
   agtOk(here, 'session', 'bundle', 'pay', plain, '--plain');
   agtOk(here, 'session', 'bundle', 'pay', sealed);
   agtOk(there, 'session', 'open', plain, '--as', 'pay-plain');
-  const row = /pay-plain +claude .*\(elsewhere\) Add pay$/m;
+  const row = /pay-plain +claude .*\(pulled\) Add pay$/m;
   expect(agtOk(there, 'activity')).toMatch(row);
   agtOk(there, 'session', 'open', sealed);
   const both = agtOk(there, 'activity');
   expect(both).toMatch(row);
-  expect(both).toMatch(/ pay +claude .*\(elsewhere\) Add pay$/m);
+  expect(both).toMatch(/ pay +claude .*\(pulled\) Add pay$/m);
   expect(both).not.toContain('(no prompt)');
 });
