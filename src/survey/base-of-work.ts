@@ -112,7 +112,7 @@ export async function workWithShared(
   if (work === undefined || base === undefined || tip === undefined) return work;
   const more = sandbox?.files.map(({ path }) => path) ?? [];
   const shared = await sharedFiles(records, record, git, { base, from: tip, tree: head, more });
-  return shared.length === 0 ? work : { ...work, shared, isFork: true };
+  return shared.length === 0 ? work : { ...work, shared };
 }
 
 /** A commit or a tree. `tree`: the content of the session. `landed`: what the branch has of it. */

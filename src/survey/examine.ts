@@ -30,8 +30,6 @@ export interface Work {
   readonly base: string | undefined;
   /** Commits of the branch that the sandbox has beside `base`. */
   readonly newer?: string | undefined;
-  /** The branch may have some of the work by another session. */
-  readonly isFork?: boolean;
   /** Files that the base of the merge has beside those of `base`. */
   readonly shared?: readonly IndexEdit[];
   /** Merge the sandbox into this commit. */
@@ -140,11 +138,10 @@ export async function examine(
   known.save();
   return named.map((one, i) => {
     const oid = history.oidOf(one.merge);
-    const { base, tip, isFork } = one.work;
-    const isFromBase = base !== undefined && !(isFork && tip);
-    const cancelsOut = !one.isInPart && isFromBase && stats[i]?.files === 0;
+    const { base, tip } = one.work;
+    const cancelsOut = !one.isInPart && base !== undefined && stats[i]?.files === 0;
     const conflicts = known.get('conflicts', oid);
-    const landing = tip && conflicts === false ? known.counts(oid) : undefined;
+    const landing = tip === undefined ? undefined : known.counts(oid);
     const isThere = known.get('empty', oid) === true || (conflicts === true && landed.has(oid));
     return {
       diff: base === undefined ? undefined : stats[i] && { ...stats[i], ...landing },
