@@ -12,7 +12,7 @@ import { hasCommitted, type SessionRecord, startsOfWork } from '../session/recor
 import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { baseWithShared, joined } from '../survey/base-of-work.ts';
-import { findStartApart, isMerged, landedSource, tipWithFamily } from '../survey/merged.ts';
+import { familyOf, findStartApart, isMerged, landedSource, tipWithFamily } from '../survey/merged.ts';
 import { readSessionStatus } from '../survey/status.ts';
 import type { Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
@@ -77,7 +77,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const starts = start === undefined ? [] : startsOfWork(session.repository, record);
   const known = (await findObjects(git, starts)).map((one) => one?.oid);
-  const before = [tip, landed, start, ...known].filter((one) => one !== undefined);
+  const ofFamily = (await familyOf(session.repository, git)(record, target.onto)).map(({ source }) => source);
+  const before = [tip, landed, start, ...known, ...ofFamily].filter((one) => one !== undefined);
   const commits = await commitsBetween(git, before, content.head);
   const { isUsers } = await usersOwn(session);
   const uncommitted =

@@ -233,3 +233,15 @@ test('a fork began with uncommitted work of which its parent has landed an earli
   expect(git(repository, 'show', 'main:new')).toBe('one\ntwo');
   expect(git(repository, 'show', '--format=', '--numstat', 'main')).toBe('1\t0\tnew');
 });
+
+test('after a sync, the message of a session leaves out commits that have landed with its fork', () => {
+  const { repository, sandbox, fork, commitLine, last } = forked();
+  commitLine(fork('s2'), 9, 'nine');
+  write(join(sandbox, 'other'), 'y\n');
+  git(sandbox, 'commit', '-qam', 'other');
+  commitLine(sandbox, 5, 'five');
+  agtOk(repository, 'accept', 's2', '-m', 'fork');
+  agtOk(repository, 'sync', 's1');
+  agtOk(repository, 'accept', 's1');
+  expect(last()).toEqual(['other; five', '1\t1\tf\n1\t1\tother']);
+});
