@@ -106,7 +106,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     const { merged: isThere, isLanded } = await readSessionStatus(session);
     const isHome = target.onto === record.user_branch && (!isLanded || record.landed?.onto === target.onto);
     if (isHome && isThere) throw nothingToAccept(git, record, target, content.head);
-    const theirChanges = new Set((await diffTrees(git, base, target.from)).map(({ path }) => path));
+    const parted = await mergeBase(git, target.from, content.head);
+    const theirChanges = new Set((await diffTrees(git, parted, target.from)).map(({ path }) => path));
     // A sync does not solve it then.
     const isElsewhere = start !== undefined && target.onto !== record.user_branch;
     const inTheWay = isElsewhere ? [] : content.uncommitted;

@@ -279,7 +279,7 @@ test('an undo in the checkout after an acceptance names the command that takes t
   const { sandbox } = JSON.parse(agtOk(folder, 'session', 'new', 's1', '--json'));
   write(join(sandbox, 'by-the-agent'), 'new\n');
   agtOk(folder, 'accept', 's1', '--untracked=all', '-m', 'Work');
-  const note = ': to take back the acceptance of "s1": agt unaccept s1\n';
+  const note = ': the acceptance of "s1" stays; to take it back: agt unaccept s1\n';
   expect(agt(folder, 'undo', '-n').stderr).toContain(note);
   git(folder, 'commit', '-q', '--allow-empty', '-m', 'more');
   expect(agt(folder, 'undo', '-n').stderr).not.toContain('unaccept');

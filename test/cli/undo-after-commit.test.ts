@@ -82,7 +82,7 @@ test('an undo after an acceptance leaves the branch, and names the command that 
     const undo = agt(repository, 'undo', ...words);
     expect(undo.stdout).not.toContain('branch main');
     expect(undo.stderr).not.toContain('branch main');
-    expect(undo.stderr).toContain('to take back the acceptance of "s1": agt unaccept s1\n');
+    expect(undo.stderr).toContain('the acceptance of "s1" stays; to take it back: agt unaccept s1\n');
   }
   expect(git(repository, 'rev-parse', 'main')).toBe(main);
   agtOk(repository, 'unaccept', 's1');

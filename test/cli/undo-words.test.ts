@@ -124,7 +124,7 @@ test('an undo names a branch from which a person has dropped commits, and none w
   agtOk(folder, 'redo');
   git(folder, 'reset', '-q', '--hard', 'HEAD~2');
   const stays =
-    /^warning: branch main stays at \w+: you or another program moved it since; .*\nnote: left as HEAD has it or lacks it, .*: d\n$/;
+    /^warning: branch main stays at \w+: you or another program moved it since; .*\nnote: left as your branch has it, .*: d\n$/;
   for (const words of [['-n'], []]) expect(agt(folder, 'undo', ...words).stderr).toMatch(stays);
 });
 
@@ -276,6 +276,6 @@ test('a stash that is popped and committed is past: nothing stays deleted, and t
   git(folder, 'stash', 'pop', '-q');
   git(folder, 'commit', '-qm', 'b', 'b');
   const undone = agt(folder, 'undo');
-  expect(undone.stderr).toBe('note: left as HEAD has it or lacks it, not as that snapshot: b\n');
+  expect(undone.stderr).toBe('note: left as your branch has it, because commits since have changed it: b\n');
   expect(undone.stdout).toMatch(/\nnow at .*, step 1 of \d \(\d steps between would change nothing now\)\n/);
 });

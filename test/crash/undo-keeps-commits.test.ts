@@ -46,7 +46,7 @@ test('an undo that brings HEAD back to a branch that has gone on', { timeout: 12
     expect(undo(folder, { AGT_TEST_KILL_AT: point }), point).toBe('SIGKILL');
     // Killed at its last steps, it has nothing to finish.
     expect(agt(folder, 'undo').stderr, point).toMatch(
-      /^(warning: .*\n|note: left as HEAD has it or lacks it, .*\n)*(error: nothing to undo: .*\nhint: .*\n)?$/,
+      /^(warning: .*\n|note: left as your branch has it, .*\n)*(error: nothing to undo: .*\nhint: .*\n)?$/,
     );
     const branch = git(folder, 'branch', '--show-current');
     expect([point, branch]).toEqual([point, 'main']);

@@ -117,3 +117,16 @@ test('a squash with a commit of the user has landed; so has no session that has 
   expect(JSON.parse(agtOk(repository, 'list', '--json'))[0]).toMatchObject({ diff: { files: 0 } });
   expect(agtOk(repository, 'diff', 's1', '--base')).toBe('');
 });
+
+test('a session that has the acceptance of another one, which is taken back: list says of a conflict what accept says', () => {
+  const { repository, sandbox, put, commit } = begun();
+  agtOk(repository, 'new', 's2');
+  put(agtOk(repository, 'path', 's2'), 'f', textWith(11, 'other'));
+  agtOk(repository, 'accept', 's2');
+  expect(agt(repository, 'sync', 's1').exitCode).toBe(1);
+  commit(sandbox, 'f', textWith(11, 'other', LINES.with(9, 'ten')));
+  agtOk(repository, 'unaccept', 's2');
+  expect(agt(repository, 'accept', 's1', '-n').stderr).toContain('error: session "s1" conflicts with "main"');
+  const rows = JSON.parse(agtOk(repository, 'list', '--json')) as { session_id: string; merge: string }[];
+  expect(rows.find((row) => row.session_id === 's1')?.merge).toBe('conflict');
+});

@@ -190,7 +190,7 @@ async function commandsOnAccepted(session: Session, to: Snapshot): Promise<strin
   const head = known.length > 0 && (await resolveObject(inDirectory(git, record.checkout), 'HEAD'));
   const then = head ? await capturedRefs(git, to.commit) : undefined;
   const id = known.find(({ commit, onto }) => commit === head && then?.get(onto) !== head)?.id;
-  return id === undefined ? [] : [`to take back the acceptance of "${id}": agt unaccept ${id}`];
+  return id === undefined ? [] : [`the acceptance of "${id}" stays; to take it back: agt unaccept ${id}`];
 }
 
 /** @throws AgtError in another session: the number is the name of this one, and may be a number of steps. */
