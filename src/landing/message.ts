@@ -94,7 +94,7 @@ export async function summarize(
   // The message of an acceptance, beside the commits that it was made of.
   const isSum = (parts: readonly string[]) => parts.length > 1 && parts.every((part) => all.has(part));
   const subjects = [...all].filter((subject) => !isSum(subject.split('; ')));
-  if (subjects.length > 0) return joined(subjects, `${id}: ${commits.length} commits`);
+  if (subjects.length > 0) return joined(subjects, `${id}: ${messages.length} commits`);
   const { prompts, labels } = await wordsOf(session, told, landing);
   if (prompts.length > 0) return joined(prompts, `${id}: ${prompts.length} prompts`);
   return joined(labels, labels.length > 0 ? `${id}: ${labels.length} steps` : `Work of session ${id}`);

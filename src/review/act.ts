@@ -236,7 +236,9 @@ export async function whatWasRejected(session: Session, now: Date): Promise<stri
     const told = toTell(state);
     const parts = told.map(({ path, line, lines, sentence }) => {
       const shown = lines.slice(0, MOST_LINES).map(displayPath).join('\n');
-      return `${displayPath(path)}, line ${line}: ${sentence}\n${shown}`;
+      const more = lines.length - MOST_LINES;
+      const rest = more > 0 ? `\n(and ${plural(more, 'more line')} of it)` : '';
+      return `${displayPath(path)}, line ${line}: ${sentence}\n${shown}${rest}`;
     });
     const rejected = state.rejected.map((one) =>
       told.includes(one) ? { ...one, state: 'told' as const } : one,

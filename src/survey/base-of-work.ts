@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { takenRef } from '../filter/agent-refs.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, plainCommit, withIndex } from '../git/objects/scratch-index.ts';
@@ -17,6 +18,7 @@ import { type Session, startCommit } from '../session/session.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import type { Work } from './examine.ts';
 import { findStartApart, isMerged, tipWithFamily } from './merged.ts';
+import { mergingIn } from './sandbox-facts.ts';
 
 interface Ends {
   /** Of the merge. */
@@ -158,8 +160,10 @@ async function commonBase(session: Session, git: Git): Promise<string> {
   const start = await findStartApart(session, git, head, onto);
   if (commit && home && (await isMerged(session, commit, home, git))) return commit;
   const common = (await gitAnswer(git, ['merge-base', '--all', head, onto]))?.split('\n') ?? [];
-  const bases = start === undefined ? common : [start, ...common];
-  return bases[0] === undefined ? startCommit(session) : joined(git, bases[0], bases[1]);
+  const [base, other] = [start, ...common].filter((one) => one !== undefined);
+  const gitDir = gitDirOf(record.sandbox);
+  const merging = gitDir && mergingIn(gitDir);
+  return base === undefined ? startCommit(session) : joined(git, base, merging || other);
 }
 
 /** A commit with the content of both, if they do not conflict. `git` may store objects. */

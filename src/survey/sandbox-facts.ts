@@ -2,6 +2,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { processIsGone } from '../disk/lock-owner.ts';
+import { readIfThere } from '../disk/read-file.ts';
 import { attempt } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type HeadFile, isReadableHead, readHeadFile } from '../git/files/head-file.ts';
@@ -31,6 +32,7 @@ export interface SandboxFacts {
   readonly agentState: AgentState | undefined;
   /** Also of an agent or a session that has ended. */
   readonly lastPrompt: string | null | undefined;
+  readonly merging: string | undefined;
   /** Whether the owner of the session runs; undefined without an owner. */
   readonly running: boolean | undefined;
   readonly pushed: ReturnType<typeof lastPush>;
@@ -75,10 +77,16 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     hasMoved: isBeside || isCut,
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
+    merging: gitDir && mergingIn(gitDir),
     running,
     pushed: attempt(() => lastPush(session)),
     starts: startsOfWork(repository, record),
   };
+}
+
+/** The commit that a merge in progress joins; empty without one. */
+export function mergingIn(gitDir: string): string | undefined {
+  return readIfThere(join(gitDir, 'MERGE_HEAD')).split('\n')[0];
 }
 
 const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty', '--renames'];

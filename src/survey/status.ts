@@ -183,7 +183,8 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     head: commit,
     sandbox: isDirty ? { path: facts.record.sandbox, files: inCommit } : undefined,
     base: landedHome ?? start ?? comparison?.base,
-    newer: landedHome === undefined && start && !graph.has(start, common) ? common : undefined,
+    newer:
+      facts.merging || (landedHome === undefined && start && !graph.has(start, common) ? common : undefined),
     tip: hasUserBranch && (comparison?.behind.length || start) ? base : undefined,
     landed: landedHome ?? start,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),

@@ -145,7 +145,7 @@ describe('agt list', () => {
     expect(agt(repository, 'list', '--state', 'merged').stderr).toMatch(
       /\nhint: "merged" is no state, .*: agt remove --merged -n\n$/,
     );
-    expect(gitsOf(repository)).toBeLessThanOrEqual(14);
+    expect(gitsOf(repository)).toBeLessThanOrEqual(16);
     // A listing leaves no objects and no directory behind.
     expect(run(REAL_GIT, ['ls-files', '-o', '.git/agt/scratch'], { cwd: repository }).stdout).toBe('');
   });

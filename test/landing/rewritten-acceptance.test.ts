@@ -130,3 +130,13 @@ test('a session that has the acceptance of another one, which is taken back: lis
   const rows = JSON.parse(agtOk(repository, 'list', '--json')) as { session_id: string; merge: string }[];
   expect(rows.find((row) => row.session_id === 's1')?.merge).toBe('conflict');
 });
+
+test('while a sync waits for conflicts, list and diff --base count no file that it brings', () => {
+  const { repository, sandbox, commit } = begun();
+  commit(repository, 'f', textWith(10, 'mine'));
+  commit(repository, 'long', textWith(1, 'one'));
+  expect(agt(repository, 'sync', 's1').exitCode).toBe(1);
+  expect(JSON.parse(agtOk(repository, 'list', '--json'))[0].diff.files).toBe(1);
+  expect(agtOk(repository, 'diff', 's1', '--base', '--name-only')).toBe('f');
+  expect(git(sandbox, 'status', '--short')).toContain('A  long');
+});

@@ -15,12 +15,14 @@ import { acceptSeen, acceptUnrejected } from '../../../review/act.ts';
 import { idProblem } from '../../../session/id.ts';
 import { recordNamed, sessionFolder } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
+import { readSessionStatus } from '../../../survey/status.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
 import { changeStatus, LETTERS, lines, orNull, showPath, table } from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
+import { landingPlace } from '../../output/session-table.ts';
 
 export const sessionAccept = defineSessionCommand({
   name: 'session accept',
@@ -97,13 +99,11 @@ export const sessionAccept = defineSessionCommand({
     const back = before ?? (await besideTheEnd(session, { ...end, landing: accepted.changes }));
     const result = { ...accepted, warnings: [...(goesOn ? [] : atWork), ...accepted.warnings] };
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
-    return {
-      json: acceptJson(result, args.dryRun),
-      text: result.warnings.includes(acceptedBefore(result.record))
-        ? await describeEarlier(session.with(result.record), result)
-        : describeAccept(result, back, shared.ids.slice(shared.ids.indexOf(session.id) + 1)),
-      trouble: result.trouble,
-    };
+    const isEarlier = result.warnings.includes(acceptedBefore(result.record));
+    const { text, failed = false } = isEarlier
+      ? await describeEarlier(session.with(result.record), result)
+      : { text: describeAccept(result, back, shared.ids.slice(shared.ids.indexOf(session.id) + 1)) };
+    return { json: acceptJson(result, args.dryRun), text, failed, trouble: result.trouble };
   },
 });
 
@@ -225,10 +225,12 @@ export function fileJson({ path, before, after, insertions, removals }: DiffEntr
   return { path: displayPath(path), status, ...orNull({ insertions, deletions: removals }) };
 }
 
-async function describeEarlier(session: Session, { onto, commit = '' }: AcceptResult): Promise<string> {
+async function describeEarlier(session: Session, { onto, commit = '' }: AcceptResult) {
   const { id } = session;
+  const { fate } = await readSessionStatus(session);
   const way = (await insteadOfUnaccept(session)) ?? `undo     agt session unaccept ${id}`;
-  return lines([`${id} is on ${shortBranch(onto)} as ${shortOid(commit)}`, way]);
+  const text = lines([`${id} was accepted as ${landingPlace({ commit, onto }, fate)}`, way]);
+  return { text, failed: fate.isLost };
 }
 
 /** `later`: sessions that the same command accepts after this one. */

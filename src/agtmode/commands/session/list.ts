@@ -71,7 +71,7 @@ export const sessionList = defineCommand({
     'COMMITS: commits of HEAD that the user branch lacks, without those of yours that the session began with, or that have ' +
     'landed with its parent or a fork.\n' +
     'DIRTY: files that differ from HEAD.\n' +
-    'DIFF: lines that agt accept would bring; with a conflict, those of the sandbox against the start of its work. A + after them: agt has not read all, as there are more than 2,000 untracked files, or ' +
+    'DIFF: lines that agt accept would bring, with those that you have rejected; with a conflict, those of the sandbox against the start of its work. A + after them: agt has not read all, as there are more than 2,000 untracked files, or ' +
     'uncommitted ones of more than 1 MiB.\n' +
     'BEHIND: commits of the user branch that HEAD lacks.\n' +
     'MERGE: whether the user branch could take the sandbox as it is (clean, conflict); whether agt accept does not even ' +
