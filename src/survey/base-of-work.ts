@@ -76,16 +76,10 @@ export async function sharedFiles(
 async function versionsUpTo(git: Git, snapshots: readonly string[], files: readonly DiffEntry[]) {
   if (snapshots.length === 0 || files.length === 0) return new Set<string>();
   const paths = files.map(({ path }) => `sandbox/${Buffer.from(encodePath(path), 'latin1')}`);
-  const words = [
-    '--literal-pathspecs',
-    'log',
-    '-z',
-    '--raw',
-    '--no-abbrev',
-    '--no-renames',
-    '--first-parent',
-  ];
-  const log = await gitBytes(git, [...words, '--format=', ...snapshots, '--', ...paths]);
+  const words = '--literal-pathspecs log -z --raw --no-abbrev --no-renames --first-parent --format='.split(
+    ' ',
+  );
+  const log = await gitBytes(git, [...words, ...snapshots, '--', ...paths]);
   const found = log.toString('latin1').matchAll(/:\d+ \d+ \w+ (\w+) \w\0sandbox\/([^\0]+)/g);
   return new Set(Array.from(found, ([, oid, path = '']) => `${oid} ${decodePath(path)}`));
 }
@@ -163,7 +157,7 @@ async function commonBase(session: Session, git: Git): Promise<string> {
   const [base, other] = [start, ...common].filter((one) => one !== undefined);
   const gitDir = gitDirOf(record.sandbox);
   const merging = gitDir && mergingIn(gitDir);
-  return base === undefined ? startCommit(session) : joined(git, base, merging || other);
+  return base === undefined ? startCommit(session) : joined(git, base, merging ?? other);
 }
 
 /** A commit with the content of both, if they do not conflict. `git` may store objects. */

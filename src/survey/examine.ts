@@ -115,10 +115,7 @@ export async function examine(
   if (!history.write(scratch, works[0]?.head ?? '')) return undefined;
   const { git } = scratch;
   const merger = new Merger(scratch, commonDir);
-  const joined = named.map(({ begun, work: { newer } }) => ({
-    into: newer ?? '',
-    oid: history.oidOf(begun),
-  }));
+  const joined = named.map(({ begun, work: { newer = '' } }) => ({ into: newer, oid: history.oidOf(begun) }));
   const trees = await merger.merge(joined.filter(({ oid }) => oid !== ''));
   const { stats, ofHomes } = diffStats(git, named, history, trees);
   const known = openKnownMerges(agtDir, commonDir, merger.git, config);
@@ -154,6 +151,7 @@ export async function examine(
   });
 }
 
+/** Asks git for the merges that no listing has asked for. */
 async function tryAll(scratch: ScratchObjects, merger: Merger, known: KnownMerges, merges: readonly Merge[]) {
   const isKnown = (oid: string) => known.get('conflicts', oid) === true || known.counts(oid) !== undefined;
   const unknown = merges.filter(({ oid }) => oid !== '' && !isKnown(oid));
@@ -162,11 +160,8 @@ async function tryAll(scratch: ScratchObjects, merger: Merger, known: KnownMerge
     known.add('empty', oid, isEmpty);
   });
   const clean = unknown.filter(({ oid }) => trees.has(oid));
-  const stats = countDiffs(
-    scratch.git,
-    clean.map(({ into, oid }) => `${trees.get(oid)} ${into}\n`),
-    [],
-  );
+  const pairs = clean.map(({ into, oid }) => `${trees.get(oid)} ${into}\n`);
+  const stats = countDiffs(scratch.git, pairs);
   for (const [i, { oid }] of clean.entries()) if (stats[i]) known.addCounts(oid, stats[i]);
 }
 

@@ -107,7 +107,7 @@ export interface DiffStat {
 const NUMSTAT = ['--numstat', '-z', '-r', '-M', '--no-ext-diff', '--no-textconv'];
 
 /** `pairs`: lines for git diff-tree. `inPart`: of the first ones. */
-export function countDiffs(git: Git, pairs: readonly string[], inPart: readonly boolean[]): DiffStat[] {
+export function countDiffs(git: Git, pairs: readonly string[], inPart: readonly boolean[] = []): DiffStat[] {
   const args = ['diff-tree', '--stdin', '--always', ...NUMSTAT];
   const output = askGitSync(withoutIndex(git), args, { input: pairs.join('') })?.toString('latin1') ?? '';
   const stats: { -readonly [N in keyof DiffStat]: DiffStat[N] }[] = [];

@@ -95,8 +95,8 @@ export async function readHeads(
   const isListable = unreadable.length > 0 && blockedWorktrees(repository.commonDir).length === 0;
   const branches = isListable ? branchesByWorktree(repository.git) : new Map();
   const named = facts.map((one) => nameHead(one, refs, branches));
-  const starts = facts.flatMap(({ record, starts: others }) => [record.from_commit, ...others]);
-  const names = [...named.map(({ commit = '' }) => commit), ...starts].map((name) => `${name}^{commit}`);
+  const more = facts.flatMap(({ record, starts, merging = [] }) => [record.from_commit, ...starts, merging]);
+  const names = [...named.map(({ commit = '' }) => commit), ...more.flat()].map((name) => `${name}^{commit}`);
   const found = (await findObjects(repository.git, names)).map((object) => object?.oid);
   const existing = new Set(found);
   return named.map(({ branch }, i) => ({ branch, commit: found[i], existing }));

@@ -77,16 +77,16 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     hasMoved: isBeside || isCut,
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
-    merging: gitDir && mergingIn(gitDir),
+    merging: gitDir === undefined ? undefined : mergingIn(gitDir),
     running,
     pushed: attempt(() => lastPush(session)),
     starts: startsOfWork(repository, record),
   };
 }
 
-/** The commit that a merge in progress joins; empty without one. */
+/** The commit that a merge in progress joins. An agent may have written anything there, also the name of no commit. */
 export function mergingIn(gitDir: string): string | undefined {
-  return readIfThere(join(gitDir, 'MERGE_HEAD')).split('\n')[0];
+  return /^[0-9a-f]{40}([0-9a-f]{24})?(?=\n)/.exec(readIfThere(join(gitDir, 'MERGE_HEAD')))?.[0];
 }
 
 const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty', '--renames'];

@@ -179,12 +179,12 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     facts.operation !== undefined ||
     files?.some((one) => one.kind === 'unmerged' || (isRepository(one) && !facts.record.checkout)) === true ||
     (facts.gitDir !== undefined && workTip !== undefined && graph.compare(commit, workTip).behind.length > 0);
+  const merging = located.head.existing.has(facts.merging) ? facts.merging : undefined;
   const work: Work = {
     head: commit,
     sandbox: isDirty ? { path: facts.record.sandbox, files: inCommit } : undefined,
     base: landedHome ?? start ?? comparison?.base,
-    newer:
-      facts.merging || (landedHome === undefined && start && !graph.has(start, common) ? common : undefined),
+    newer: merging ?? (landedHome === undefined && start && !graph.has(start, common) ? common : undefined),
     tip: hasUserBranch && (comparison?.behind.length || start) ? base : undefined,
     landed: landedHome ?? start,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),

@@ -140,3 +140,18 @@ test('while a sync waits for conflicts, list and diff --base count no file that 
   expect(agtOk(repository, 'diff', 's1', '--base', '--name-only')).toBe('f');
   expect(git(sandbox, 'status', '--short')).toContain('A  long');
 });
+
+test.each([
+  ['words', () => '--output=x\n'],
+  ['no commit of this repository', () => `${'1'.repeat(40)}\n`],
+  ['a file', (sandbox: string) => `${git(sandbox, 'rev-parse', 'HEAD:f')}\n`],
+])('a MERGE_HEAD that names %s hides the numbers of no session', (_, content) => {
+  const { repository, sandbox, put, seen } = begun();
+  const numbers = seen();
+  agtOk(repository, 'new', 's2');
+  const gitDir = git(agtOk(repository, 'path', 's2'), 'rev-parse', '--absolute-git-dir');
+  put(gitDir, 'MERGE_HEAD', content(sandbox));
+  const rows = JSON.parse(agtOk(repository, 'list', '--json')) as { session_id: string; diff: unknown }[];
+  expect(rows.find((row) => row.session_id === 's1')?.diff).toEqual(numbers.diff);
+  expect(agt(repository, 'diff', 's2', '--base').exitCode).toBe(0);
+});
