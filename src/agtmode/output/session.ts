@@ -1,6 +1,7 @@
 /** Sessions as text and as JSON. */
 import { existsSync } from 'node:fs';
 import type { NotCaptured } from '../../autocommit/capture.ts';
+import { isTooLarge } from '../../autocommit/scan/scan-options.ts';
 import { FEW, someLines } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
@@ -104,8 +105,8 @@ export function describeNotCaptured(record: SessionRecord, failed: readonly NotC
 /** Rows of a table: what no snapshot holds, why, and the setting that takes it. */
 export function leftOutRows(record: SessionRecord, skipped: readonly NotCaptured[], heading = 'left out') {
   const lines = skipped.map(({ path, reason }) => `${showPath(shownPath(record, path))} ${reason}`);
-  const isTooLarge = skipped.some(({ reason }) => reason.includes('agt.maxFileSize'));
+  const hasLarge = skipped.some(isTooLarge);
   const scope = isAttached(record) ? '--global ' : ''; // outside of a repository there is no other one
-  const way = isTooLarge ? [`to take larger files: agt config set ${scope}agt.maxFileSize SIZE`] : [];
+  const way = hasLarge ? [`to take larger files: agt config set ${scope}agt.maxFileSize SIZE`] : [];
   return [...someLines(lines, FEW), ...way].map((line, i) => [i === 0 ? heading : '', line]);
 }

@@ -95,6 +95,8 @@ export function refuseLargeChange(files: number, bytes: number): void {
   if (files > FEW_FILES || bytes > FEW_BYTES) throw new LargeChange();
 }
 
+export const isTooLarge = ({ reason }: Pick<LeftOut, 'reason'>) => reason.includes('agt.maxFileSize');
+
 /** Why a file is left out. */
 export function tooLarge(size: number): string {
   return `is larger than agt.maxFileSize (${size} bytes)`;

@@ -21,7 +21,7 @@ import type { StatCache } from '../stat-cache/stat-cache.ts';
 import { type Content, type HashedFile, IN_MEMORY, readContent, UnstableFile } from './content.ts';
 import { type CachedPath, type NextCache, nextCache } from './next-cache.ts';
 import { PermissionBits } from './permission-bits.ts';
-import { type LeftOut, type ScanOptions, tooLarge } from './scan-options.ts';
+import { isTooLarge, type LeftOut, type ScanOptions, tooLarge } from './scan-options.ts';
 import { type Walked, walk } from './walk.ts';
 
 /** All paths are relative to the session folder, one byte per character. */
@@ -53,7 +53,7 @@ export async function scan(source: Source, last: LastSnapshot, options: ScanOpti
   // The next scan looks at these again.
   walked.skipped.push(...skipped);
   const failed = [...walked.failed, ...unread];
-  const isRetained = underAny([...failed, ...skipped].map(({ path }) => path));
+  const isRetained = underAny([...failed, ...walked.skipped.filter(isTooLarge)].map(({ path }) => path));
   const mayBeDeleted = (path: string) => isUnder(path, options.topFolders) && !isRetained(path);
   const cache = options.refreshed?.cache;
   const missing = [...listMissing(last, cache, walked.kept, read)];

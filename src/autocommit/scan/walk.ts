@@ -134,10 +134,16 @@ export class Walked {
     else if (stat.isDirectory() && stat.dev !== this.device && isOnFuse(this.absolute(path), MOUNT_TYPE))
       this.skip(path, 'is a snapshot that agt has mounted');
     else if (stat.isDirectory()) this.listDirectory(path, stat, row);
-    else if (stat.isFile() && stat.size > maxFileSize && this.last.find(path) === undefined)
+    else if (stat.isFile() && stat.size > maxFileSize && this.isOther(path, stat.size))
       this.skip(path, tooLarge(stat.size));
     else if (stat.isFile() || stat.isSymbolicLink()) this.noteFile(path, stat);
     else this.skip(path, kindOf(stat));
+  }
+
+  /** Without a look at the content: this file is not the one of the last snapshot. */
+  private isOther(path: string, size: number): boolean {
+    const known = this.refreshed?.cache.files.sizeOf(path) ?? Number.NaN;
+    return this.last.find(path) === undefined || known < size || known > size;
   }
 
   private noteFile(path: string, stat: Stats): void {

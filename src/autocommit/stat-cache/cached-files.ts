@@ -98,6 +98,11 @@ export class CachedFiles {
     return new CachedFiles({ ...this.columns, data, oids });
   }
 
+  /** Undefined for a file that is not cached; NaN if nobody has asked the disk. */
+  sizeOf(path: string): number | undefined {
+    return this.columns.data[this.find(path) * WIDTH + 2];
+  }
+
   /** Whether both times are before `clock`. Any change after `clock` then shows in the stat data. */
   isOlder(row: number, clock: number): boolean {
     const { data } = this.columns;
