@@ -155,3 +155,16 @@ test.each([
   expect(rows.find((row) => row.session_id === 's1')?.diff).toEqual(numbers.diff);
   expect(agt(repository, 'diff', 's2', '--base').exitCode).toBe(0);
 });
+
+test('accept of an accepted session fails where the branch has lost the commit, and names the one that took its place', () => {
+  const { repository } = begun();
+  agtOk(repository, 'accept', 's1');
+  const commit = git(repository, 'rev-parse', '--short=10', 'HEAD');
+  git(repository, 'commit', '-q', '--amend', '-m', 'better');
+  const now = git(repository, 'rev-parse', '--short=10', 'HEAD');
+  expect(agtOk(repository, 'accept', 's1')).toContain(`s1 was accepted as ${commit}, now ${now} on main\n`);
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  const lost = agt(repository, 'accept', 's1');
+  expect(lost.exitCode).toBe(1);
+  expect(lost.stdout).toContain(`s1 was accepted as ${commit}; that commit is no longer on main\n`);
+});
