@@ -187,12 +187,16 @@ function madeElsewhere(snapshots: readonly Snapshot[], records: readonly Session
     if (moved === undefined) return [];
     const own = bySession.get(id)?.toReversed() ?? [];
     const times = moved.came.map((at) => Math.floor(Date.parse(at) / 1000) * 1000);
-    const arrivals = new Set(own.filter(isArrival).map(({ time }) => time.getTime()));
+    const arrivals = Map.groupBy(own.filter(isArrival), ({ time }) => time.getTime());
+    // Of several in one second, the last ones.
+    const intoHere = new Set(
+      times.flatMap((at) => arrivals.get(at)?.slice(-times.filter((t) => t === at).length) ?? []),
+    );
     let isHere = moved.came[0] === created_at;
     let since = 0;
     return own.filter((snapshot) => {
       const time = snapshot.time.getTime();
-      if (isArrival(snapshot)) [isHere, since] = [times.includes(time), time];
+      if (isArrival(snapshot)) [isHere, since] = [intoHere.has(snapshot), time];
       else isHere ||= times.some((at) => at > since && at < time && !arrivals.has(at));
       return !isHere;
     });
