@@ -20,8 +20,8 @@ import { OWN } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { readSnapshotMetadata } from '../snapshot/manifest.ts';
 import { findForms } from '../survey/forms.ts';
+import { acceptancesHere } from './restore/acceptances.ts';
 import { movedRefs, refsOf } from './restore/git-dir-of-session.ts';
-import { acceptancesHere } from './restore/others-changes.ts';
 import { authorsOf, type TurnSteps } from './turns.ts';
 
 interface Moved {

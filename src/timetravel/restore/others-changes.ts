@@ -1,21 +1,19 @@
 /** An undo takes this back beside the work of the agent: changes of a person or of another program between its calls. */
-import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
-import { capturedLogs, capturedPlaces, capturedRefs, differing } from '../../folders/git-state/read-state.ts';
-import { type OthersMove, type OthersMoves, resolveRef } from '../../folders/git-state/ref-plan.ts';
+import { capturedPlaces, capturedRefs, differing } from '../../folders/git-state/read-state.ts';
+import type { OthersMove, OthersMoves } from '../../folders/git-state/ref-plan.ts';
 import { HEADS } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { gitAnswer, inOtherRepository, isAncestor } from '../../git/run/git.ts';
-import { agtDirectory } from '../../layout.ts';
+import { inOtherRepository, isAncestor } from '../../git/run/git.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
-import { isAttached, type Landed, listRecords } from '../../session/record.ts';
+import { isAttached, type Landed } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { AFTER_SYNC, promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
-import { landingsOf } from '../../survey/landed.ts';
 import { compareWithPrevious } from '../timeline.ts';
 import { authorsOf } from '../turns.ts';
+import { acceptedBetween, folderOf } from './acceptances.ts';
 
 /** So far back it looks. */
 const MOST_SNAPSHOTS = 200;
@@ -136,53 +134,6 @@ async function hasLost(session: Session, ref: string, to: string, move: OthersMo
   const before = ref.startsWith(HEADS) ? (await capturedRefs(session.git, to))?.get(ref) : undefined;
   if (before === undefined || move.to === undefined || before === move.to) return false;
   return !(await isAncestor(inOtherRepository(session.git, folderOf(session)), before, move.to));
-}
-
-const folderOf = ({ record }: Session) => record.checkout ?? record.sandbox;
-
-/** In an attached folder's repository; `id`: agt unaccept of this session takes it back. */
-export function acceptancesHere(session: Session) {
-  const places = isAttached(session.record) ? repositoryOf(folderOf(session)) : undefined;
-  if (places === undefined) return [];
-  const { records } = listRecords({ ...session.repository, agtDir: agtDirectory(places.commonDir) });
-  return records.flatMap(({ session_id: id, landed }) =>
-    landingsOf(landed).map((one) => ({ ...one, id: one === landed ? id : undefined })),
-  );
-}
-
-/**
- * Acceptances between two snapshots, which are no step: agt unaccept takes them back. The refs and reflogs of the
- * snapshots tell, because two acts may have the same time, and a clock may go back. `tip`: where the branch is at the
- * later snapshot; `newest`: the last acceptance that it has there.
- */
-export async function acceptedBetween(
-  session: Session,
-  earlier: string,
-  later: string,
-  known = acceptancesHere(session),
-) {
-  const branches = Map.groupBy(known, ({ onto }) => onto);
-  if (branches.size === 0) return [];
-  const { git } = session;
-  const [before, after] = await Promise.all([earlier, later].map((one) => capturedRefs(git, one)));
-  if (before === undefined || after === undefined) return [];
-  const found = differing(before, after).map(async (ref) => {
-    const [from, to] = [resolveRef(before, ref), resolveRef(after, ref)];
-    const some = branches.get(ref);
-    if (some === undefined || to === undefined) return [];
-    const words = ['rev-list', to, ...(from === undefined ? [] : [`^${from}`]), '--'];
-    const came = (await gitAnswer(inOtherRepository(git, folderOf(session)), words))?.split('\n') ?? [];
-    const [log, newLog] = await Promise.all([earlier, later].map((one) => capturedLogs(git, one)));
-    const isNew = ({ from: start, commit }: Landed) => {
-      const line = `${start} ${commit} `;
-      if (log?.get(ref)?.includes(line)) return false;
-      return came.includes(commit) || newLog?.get(ref)?.includes(line) === true;
-    };
-    const accepted = some.filter(isNew);
-    const newest = came.find((commit) => accepted.some((one) => one.commit === commit));
-    return accepted.map((one) => ({ ...one, tip: after.get(ref), newest }));
-  });
-  return (await Promise.all(found)).flat();
 }
 
 /** The snapshot from which an undo goes back. */

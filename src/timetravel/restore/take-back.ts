@@ -24,9 +24,9 @@ import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots, parentDirectories, readSnapshotTree, sandboxTree } from '../../snapshot/tree.ts';
 import { decodePath, encodePath } from '../../snapshot/tree-names.ts';
+import { acceptedBetween } from './acceptances.ts';
 import { listIgnored } from './ignored-files.ts';
 import { bringsMarkers, mergeVersions, type OnConflict, type Version } from './merge-versions.ts';
-import { acceptedBetween } from './others-changes.ts';
 
 export interface TakeBackRequest {
   /** Newest first: each with the snapshot before it as `previous`. */

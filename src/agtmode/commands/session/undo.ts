@@ -10,7 +10,7 @@ import { isAttached } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
-import { acceptancesHere } from '../../../timetravel/restore/others-changes.ts';
+import { acceptancesHere } from '../../../timetravel/restore/acceptances.ts';
 import { withPresent } from '../../../timetravel/restore/present.ts';
 import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
