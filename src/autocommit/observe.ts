@@ -19,7 +19,7 @@ import { SET_ID } from './scan/permission-bits.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import { type IgnoredFiles, LargeChange } from './scan/scan-options.ts';
 import { Source } from './source.ts';
-import { NO_INDEX, readStagedIndex, type StagedIndex } from './staged-index.ts';
+import { noIndex, readStagedIndex, type StagedIndex } from './staged-index.ts';
 import { directoryForGit, type RefsAtStart, readOwnRefs, readRefsAtStart } from './starting-refs.ts';
 import { directoryTimesAreReliable } from './stat-cache/cached-directories.ts';
 import { refresh } from './stat-cache/refresh.ts';
@@ -80,7 +80,8 @@ async function observe(
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
-  const index = hasGitDir || refs.userGit !== undefined ? await readIndex(git, target, refs, last) : NO_INDEX;
+  const index =
+    hasGitDir || refs.userGit !== undefined ? await readIndex(git, target, refs, last) : noIndex(last);
   const frozen = freezes === 'now' ? await target.freeze?.() : undefined;
   // An entry that is still as it was is so in the frozen folder, too.
   const upToDate = freezes === 'now' ? look() : before;

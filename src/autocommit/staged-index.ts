@@ -29,8 +29,10 @@ export interface IndexContent {
   readonly hasMoreThanTree: boolean;
 }
 
-/** That of an attached folder without a repository. */
-export const NO_INDEX: StagedIndex = { content: undefined, digest: '', stat: 'none', warnings: [] };
+/** That of an attached folder without a repository: its snapshots keep the last one. */
+export function noIndex({ indexDigest }: Pick<LastSnapshot, 'indexDigest'>): StagedIndex {
+  return { content: undefined, digest: indexDigest ?? '', stat: '', warnings: [] };
+}
 
 /** `gitDir` is the worktree's own; `oidLength` is in bytes. A damaged index does not stop the capture. */
 export async function readStagedIndex(
@@ -48,7 +50,7 @@ export async function readStagedIndex(
     return { ...(await readIndex(git, copiesIn, oidLength, file)), stat, warnings: [] };
   } catch (error) {
     const warning = `the index of the worktree ${damage(error)}; the snapshot has the last one`;
-    return { content: undefined, digest: indexDigest ?? '', stat: '', warnings: [warning] };
+    return { ...noIndex({ indexDigest }), warnings: [warning] };
   }
 }
 

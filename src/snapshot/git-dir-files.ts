@@ -74,7 +74,7 @@ const COMMIT_FILES =
   /^((MERGE|CHERRY_PICK|REVERT|REBASE|ORIG)_HEAD|MERGE_AUTOSTASH|rebase-(merge|apply)\/(orig-head|onto|autostash)|sequencer\/(head|abort-safety)|refs\/.*)$/;
 
 /** The old commit and the new one. */
-export const REFLOG_LINE = /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /gm;
+export const REFLOG_LINE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) /gm;
 
 /** In bytes. git's own are far smaller, and agt holds all of them in memory. */
 const LARGEST = 256 * 1024 * 1024;
@@ -146,7 +146,7 @@ export function gitDirDigest({ files }: Pick<GitDirFiles, 'files'>): string {
 export function commitsOf({ files }: GitDirFiles): string[] {
   const named = [...files].flatMap(([path, bytes]) => {
     if (path.startsWith('logs/'))
-      return [...bytes.toString('latin1').matchAll(REFLOG_LINE)].map(([, oid]) => oid ?? '');
+      return [...bytes.toString('latin1').matchAll(REFLOG_LINE)].map(([, , oid]) => oid ?? '');
     return COMMIT_FILES.test(path) ? (bytes.toString().match(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/gm) ?? []) : [];
   });
   return [...new Set(named)];

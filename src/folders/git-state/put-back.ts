@@ -134,7 +134,7 @@ export async function putGitBack(
   if (then.has(SHARED_STASH) && !logs.has(SHARED_STASH)) logs.set(SHARED_STASH, NO_LOG);
   await requireObjects(git, kept.directory, state, [
     ...moves.flatMap(({ to }) => (to === undefined || to.startsWith(LINK) ? [] : to)),
-    ...commitsIn(logs.get(SHARED_STASH)),
+    ...linesOf(logs.get(SHARED_STASH)).map(([, stash = '']) => stash),
   ]);
   const isItsHead = ({ ref }: RefMove) => isOfHead(ref, then) && (ref === 'HEAD' || !plan.detached);
   const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
@@ -149,8 +149,16 @@ export async function putGitBack(
   await moveRefs(git, moves);
   failurePoint('restore: refs moved');
   await putLogsBack(state, logs, plan);
-  const named = commitsIn(...logs.values());
-  if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
+  const named = new Set([...logs.values()].flatMap(linesOf).flat());
+  if (
+    (
+      await findObjects(
+        git,
+        [...named].filter((oid) => !/^0+$/.test(oid)),
+      )
+    ).includes(undefined)
+  )
+    bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
   if (isLeft || unseen) await restoreStaged(store, git, wanted, resolveRef(then, 'HEAD'));
   else
@@ -278,12 +286,9 @@ function linesBeside(log: Buffer, now: Buffer): Buffer {
   return Buffer.from(added.map((line) => `${line}\n`).join(''), 'latin1');
 }
 
-/** The new commit of each line. */
-function commitsIn(...logs: (Buffer | undefined)[]): string[] {
-  const oids = logs.flatMap((log) =>
-    [...(log?.toString('latin1').matchAll(REFLOG_LINE) ?? [])].map(([, oid = '']) => oid),
-  );
-  return [...new Set(oids)].filter((oid) => !/^0+$/.test(oid));
+/** The old commit and the new one of each line. */
+function linesOf(log: Buffer = NO_LOG): string[][] {
+  return [...log.toString('latin1').matchAll(REFLOG_LINE)].map((line) => line.slice(1, 3));
 }
 
 function isStart(log: Buffer, of: Buffer): boolean {
