@@ -5,7 +5,7 @@ import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { readCommitGraph } from '../survey/commit-graph.ts';
-import { revertOf } from '../survey/landed.ts';
+import { landingsOf, revertsSince } from '../survey/landed.ts';
 import { revertsOfMerged } from '../survey/reverts.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import { type LandingTarget, syncWith } from './target.ts';
@@ -99,13 +99,14 @@ export function nothingToAccept(
 ): AgtError {
   const ofMerge = () => {
     const graph = readCommitGraph(git, [tip, head, start]);
-    return [...revertsOfMerged(git, graph, [{ tip, head, start }]).values()][0];
+    return [...revertsOfMerged(git, graph, [{ tip, head, start }]).values()];
   };
-  const revert = landed ? revertOf(git, tip, landed) : ofMerge();
-  if (revert !== undefined)
+  const reverts = landed ? revertsSince(git, tip, landed) : ofMerge();
+  const which = landingsOf(landed).length > reverts.length ? 'some of them' : 'them';
+  if (reverts.length > 0)
     return nothing(
-      `"${shortBranch(onto)}" has all commits of session "${id}", and has reverted them`,
-      `to land them again, on "${shortBranch(onto)}": git revert ${shortOid(revert)}`,
+      `"${shortBranch(onto)}" has all commits of session "${id}", and has reverted ${which}`,
+      `to land them again, on "${shortBranch(onto)}": git revert ${reverts.map((one) => shortOid(one)).join(' ')}`,
     );
   const end = `end the session: agt session remove ${id}`;
   return nothing(`"${shortBranch(onto)}" has all work of session "${id}"`, end);

@@ -9,7 +9,7 @@ import { editIndex, readIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import { acceptances, hasCommitted, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { revertOf } from '../survey/landed.ts';
+import { revertsSince } from '../survey/landed.ts';
 import { landedAs, landedSource, tipWithFamily } from '../survey/merged.ts';
 import { commitFirst } from './message.ts';
 import { refuseOverlap } from './overlap.ts';
@@ -180,8 +180,9 @@ export async function revertAmong(
   head: string,
 ): Promise<string | undefined> {
   const tip = missing.at(-1);
-  const by = tip && landed && revertOf(git, tip, landed);
-  if (by === undefined || landed === undefined || !missing.includes(by)) return undefined;
+  if (tip === undefined || landed === undefined) return undefined;
+  const by = revertsSince(git, tip, landed).find((one) => missing.includes(one));
+  if (by === undefined) return undefined;
   const merged = await resolveObject(git, `${landed.commit}^2`);
   return (await isAncestor(git, merged ?? landed.commit, head)) ? by : undefined;
 }

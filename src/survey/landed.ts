@@ -4,6 +4,7 @@ import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
+import { readCommitGraph } from './commit-graph.ts';
 import { findForms } from './forms.ts';
 import { remoteBranches } from './merged.ts';
 import type { Refs } from './refs.ts';
@@ -100,9 +101,14 @@ function nameNow(git: Git, branch: string): string | undefined {
   return /^(.+)@\{/.exec(log ?? '')?.[1];
 }
 
-/** The commit of the branch that has taken the acceptance back. */
-export function revertOf(git: Git, tip: string, landed: Landed): string | undefined {
-  return findReverts(git, tip, [landed.commit])(landed.commit);
+/** The commits of the branch that have taken acceptances back since the last one, newest first. */
+export function revertsSince(git: Git, tip: string, landed: Landed): string[] {
+  const commits = landingsOf(landed).flatMap(({ onto, commit }) => (onto === landed.onto ? commit : []));
+  const revertOf = findReverts(git, tip, commits);
+  const graph = readCommitGraph(git, [tip, landed.commit]);
+  return [...new Set(commits.flatMap((commit) => revertOf(commit) ?? []))]
+    .filter((by) => !graph.has(landed.commit, by))
+    .toSorted((a, b) => (graph.has(a, b) ? -1 : 1));
 }
 
 function linesOf(git: Git, words: readonly string[], revisions: Iterable<string>): Set<string> {

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
-import { findObjects } from '../git/objects/object-reader.ts';
+import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { copyIndex, plainCommit } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGit } from '../git/run/git.ts';
@@ -100,20 +100,38 @@ export async function mergedSource(git: Git, record: SessionRecord, head: string
 /** `from`: its tip. */
 type Branch = Pick<Landed, 'onto' | 'from'>;
 
-/** The newest acceptance that the branch has still, unless `head` has it as well; if `isWhole`, one of all commits. */
+/**
+ * The newest acceptance that the branch has still, unless `head` has it as well; if `isWhole`, one of all commits. If the
+ * branch has lost an earlier one since, it is one before that.
+ */
 async function standing(git: Git, record: SessionRecord, { onto, from }: Branch, head = '', isWhole = false) {
+  let found: { source: string; commit: string; landed: Landed } | undefined;
   for (let one = record.landed; one !== undefined; one = one.before) {
-    if (isWhole && one.in_part && !one.with_commits) continue;
+    if (isWhole && found === undefined && one.in_part && !one.with_commits) continue;
     const names = [one.source, from, one.onto].map((name) => `${name}^{commit}`);
     const [source, tip, there] = (await findObjects(git, names)).map((object) => object?.oid);
     const commit = source && tip && (await landedAs(git, one, tip));
     // A branch that is gone may have another name now.
     if (one.onto !== onto && (there !== undefined || !commit)) continue;
-    if (!commit || (head && (await isAncestor(git, commit, head)))) return undefined;
-    if (await isTakenBack(git, commit, tip)) continue;
-    return { source: (head && (await syncedWith(git, record, one, head))) || source, commit };
+    if ((!commit && found === undefined) || (commit && head && (await isAncestor(git, commit, head)))) break;
+    const isBack = !commit || (found?.commit !== tip && (await isTakenBack(git, commit, tip)));
+    if (found === undefined && !isBack) found = { source, commit, landed: one };
+    else if (isBack && found && (await hadStill(git, one, found.landed.from))) found = undefined;
+    if (found !== undefined && found.landed.commit === tip) break; // nothing has come since
   }
-  return undefined;
+  return (
+    found && {
+      source: (head && (await syncedWith(git, record, found.landed, head))) || found.source,
+      commit: found.commit,
+    }
+  );
+}
+
+/** Also if `tip` is gone. */
+async function hadStill(git: Git, landed: Landed, tip: string): Promise<boolean> {
+  if ((await findObject(git, tip)) === undefined) return true;
+  const commit = await landedAs(git, landed, tip);
+  return commit !== undefined && !(await isTakenBack(git, commit, tip));
 }
 
 /** The branch as the last sync has brought it, with an acceptance that somebody has rewritten since. */
