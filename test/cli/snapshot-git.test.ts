@@ -283,7 +283,9 @@ test('commits of a person after the turn of an agent stay, whoever undoes the tu
   turn('fix a typo', 'echo agent >a');
   const first = own('mine'); // no event has come since
   const undo = agt(folder, 'undo', '--turn');
-  expect(undo.stderr).toBe('note: left as your branch has it, because commits since have changed it: mine\n');
+  expect(undo.stderr).toBe(
+    'note: left as your branch has it, because commits since, or a switch of branches, changed it: mine\n',
+  );
   expect(git(folder, 'rev-parse', 'HEAD')).toBe(first);
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('1\n');
   agtOk(folder, 'redo', '--turn');

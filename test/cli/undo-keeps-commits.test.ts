@@ -49,7 +49,8 @@ test('after commits with files of their own, each undo passes over what is commi
   write(join(folder, 'sub/mine'), 'mine\n');
   git(folder, 'add', 'sub');
   git(folder, 'commit', '-qm', 'mine');
-  const note = 'note: left as your branch has it, because commits since have changed it: sub/mine';
+  const note =
+    'note: left as your branch has it, because commits since, or a switch of branches, changed it: sub/mine';
   expect(agt(folder, 'undo', '-n').stderr).toContain(note);
   const steps = (...words: string[]) => {
     const { stdout: shown, stderr: would } = agt(folder, ...words, '-n');

@@ -276,6 +276,8 @@ test('a stash that is popped and committed is past: nothing stays deleted, and t
   git(folder, 'stash', 'pop', '-q');
   git(folder, 'commit', '-qm', 'b', 'b');
   const undone = agt(folder, 'undo');
-  expect(undone.stderr).toBe('note: left as your branch has it, because commits since have changed it: b\n');
+  expect(undone.stderr).toBe(
+    'note: left as your branch has it, because commits since, or a switch of branches, changed it: b\n',
+  );
   expect(undone.stdout).toMatch(/\nnow at .*, step 1 of \d \(\d steps between would change nothing now\)\n/);
 });

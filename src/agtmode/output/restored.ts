@@ -161,7 +161,8 @@ export function noteOf(reason: string, paths: readonly string[]): string {
   return paths.length === 0 ? '' : `note: ${reason}: ${listSome(paths.map(showPath), FEW)}\n`;
 }
 
-export const AS_COMMITTED = 'left as your branch has it, because commits since have changed it';
+export const AS_COMMITTED =
+  'left as your branch has it, because commits since, or a switch of branches, changed it';
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. Without `now`, those that would be. */
 export function describePosition(
