@@ -177,6 +177,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const homes = isAhead ? [...new Set(located.homes)].map((tip) => graph.compare(commit, tip)) : [];
   const isRefused =
     facts.operation !== undefined ||
+    (landedHome ?? comparison?.base) === undefined ||
     files?.some((one) => one.kind === 'unmerged' || (isRepository(one) && !facts.record.checkout)) === true ||
     (facts.gitDir !== undefined && workTip !== undefined && graph.compare(commit, workTip).behind.length > 0);
   const merging = located.head.existing.has(facts.merging) ? facts.merging : undefined;

@@ -254,6 +254,7 @@ test('a branch that was begun anew is no branch to merge, and sync says how to d
   git(repository, 'branch', '-qM', 'main');
   const reason = 'error: the work of the session and the branch have no common history\nhint: ';
   expect(agt(repository, 'accept', 's1').stderr).toBe(`${reason}name another branch with --onto\n`);
+  expect(agtOk(repository, 'list')).toContain(' accept refuses ');
   const way = `git -C ${sandbox} merge --allow-unrelated-histories main`;
   for (const words of [['-n'], []])
     expect(agt(repository, 'sync', 's1', ...words).stderr).toBe(`${reason}join them all the same: ${way}\n`);
