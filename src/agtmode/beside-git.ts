@@ -12,7 +12,7 @@ import { isEnded } from '../session/state.ts';
 import { similar } from '../similar.ts';
 import { isRemote } from '../travel/remote.ts';
 import { commandName, isHelp, type OptionTable } from './command-line/command.ts';
-import { takeGitOptions } from './command-line/parse-without-yargs.ts';
+import { splitAtRest, takeGitOptions } from './command-line/parse-without-yargs.ts';
 import { COMMANDS } from './commands/index.ts';
 import type { Context } from './context.ts';
 import { optionLines } from './output/help.ts';
@@ -138,8 +138,7 @@ export const REFLOG = "git's reflog has ";
 export async function adviceOnSession([command = '', ...others]: readonly string[], context: Context) {
   const advice = Object.hasOwn(ON_SESSIONS, command) ? ON_SESSIONS[command] : undefined;
   if (advice === undefined) return undefined;
-  const end = others.indexOf('--');
-  const words = end < 0 ? others : others.slice(0, end);
+  const [words] = splitAtRest(others);
   if (command === 'show' && words.some((word) => /^--turn(=|$)/.test(word)))
     return `did you mean: agt diff ${others.map(shellQuote).join(' ')}?`;
   const meantOptions = withMeantOptions(command, words);

@@ -15,9 +15,14 @@ import { didYouMean, similar } from '../similar.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
 import { adviceOnSession, besideGit, helpBesideGit, REFLOG } from './beside-git.ts';
 import { commandName, isHelp } from './command-line/command.ts';
-import { parseWithoutYargs, takeGitOptions, withNewNames } from './command-line/parse-without-yargs.ts';
+import {
+  parseWithoutYargs,
+  splitAtRest,
+  takeGitOptions,
+  withNewNames,
+} from './command-line/parse-without-yargs.ts';
 import { runCommand } from './command-line/run-command.ts';
-import { COMMAND_GROUPS, COMMANDS } from './commands/index.ts';
+import { COMMAND_GROUPS, COMMANDS, SHORT_FORMS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { enterDirectory, hintOutside, placeOutside } from './enter-directory.ts';
 import { answerHook } from './hooks/answer.ts';
@@ -33,21 +38,11 @@ const MENDING = ['doctor', 'config set', 'config add', 'config unset'];
 /** First words of commands that agt runs itself. */
 const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));
 
-/**
- * Commands on sessions that may be called without the word `session`. git has none of these names but `restore`, which
- * overwrites files that nobody has captured: it is `agt git restore`.
- */
-const SHORT_FORMS = new Set(
-  'new list activity fork run resume sync review accept unaccept reject remove restore undo redo open path cat export'.split(
-    ' ',
-  ),
-);
-
 function withSession(words: string[]): string[] {
   const [first = ''] = words;
   if (first === 'blame') {
-    const end = words.indexOf('--');
-    const isRange = (word: string, i: number) => /^-L./.test(word) && (end < 0 || i < end);
+    const { length } = splitAtRest(words)[0];
+    const isRange = (word: string, i: number) => /^-L./.test(word) && i < length;
     return words.flatMap((word, i) => (isRange(word, i) ? ['-L', word.slice(2)] : [word]));
   }
   return SHORT_FORMS.has(first) ? ['session', ...words] : (besideGit(words) ?? words);
@@ -89,19 +84,18 @@ export async function runAgtMode(args: string[]): Promise<number> {
   }
   if (word === '--get-yargs-completions') {
     const { complete } = await import('./command-line/complete.ts');
-    return print(lines(await complete(others, { commands: COMMANDS, shortForms: SHORT_FORMS }, context)));
+    return print(lines(await complete(others, context)));
   }
   if (/^(session|snapshot)$/.test(word) && /^(restore|undo)$/.test(others[0] ?? ''))
     return runOwnCommand(rest, context).catch((error: unknown) =>
       adviseOnWords(error, others, given[0] === 'restore', context),
     );
   if (OWN_WORDS.has(word) && !isBisectOfGit(rest)) return runOwnCommand(rest, context);
-  if (word === 'cd') {
+  if (word === 'cd')
     throw usageError(
       'agt cannot change the directory of your shell by itself',
       'add agt cd to your shell: eval "$(agt shell-init)"',
     );
-  }
   const words = word === 'git' ? others : rest;
   if (word !== 'git') await reported(words, context, () => refuseUnknown(word, context));
   if (word === 'help' && others.length === 1 && !/^git/.test(others[0] ?? ''))
@@ -166,16 +160,11 @@ async function withYargs(words: string[]) {
 }
 
 /** With --json an error of the command line is one object on standard output, as those of a command are. */
-async function reported<T>(
-  words: readonly string[],
-  { out }: Context,
-  check: () => T | Promise<T>,
-): Promise<T> {
+async function reported<T>(words: readonly string[], { out }: Context, check: () => T | Promise<T>) {
   try {
     return await check();
   } catch (error) {
-    const end = words.indexOf('--');
-    if (words.slice(0, end < 0 ? words.length : end).includes('--json')) out(json(errorJson(error)));
+    if (splitAtRest(words)[0].includes('--json')) out(json(errorJson(error)));
     throw error;
   }
 }
@@ -216,9 +205,8 @@ function takeDirectories(args: string[]): { directory: string | undefined; rest:
   const [word = '', ...others] = first.rest;
   const hasOwn = COMMANDS.some((one) => commandName(one) === word && one.options?.C !== undefined);
   if (hasOwn || (!OWN_WORDS.has(word) && !SHORT_FORMS.has(word))) return first;
-  const end = others.indexOf('--');
-  const at = others.indexOf('-C');
-  if (at < 0 || (end >= 0 && end < at)) return first;
+  const at = splitAtRest(others)[0].indexOf('-C');
+  if (at < 0) return first;
   const { directory = '.', rest } = takeDirectoryOptions(others.slice(at));
   const words = [word, ...others.slice(0, at), ...rest];
   return { directory: resolve(first.directory ?? '.', directory), rest: words };

@@ -3,16 +3,15 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { attempt, isAgtError } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { recordFile } from '../layout.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { agtInFolder, commandToList } from '../session/advised-commands.ts';
-import { idProblem } from '../session/id.ts';
-import { isAttached } from '../session/record.ts';
+import { isAttached, recordNamed } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
 import { previewRestore } from '../timetravel/restore/preview.ts';
 import { pathInSession, readAmbiguousFolders } from '../timetravel/session-paths.ts';
+import { splitAtRest } from './command-line/parse-without-yargs.ts';
 import type { Context } from './context.ts';
 import { sessionAndWords, sessionIfAny } from './session-here.ts';
 
@@ -25,10 +24,7 @@ export async function adviseOnWords(
 ): Promise<never> {
   if (isAgtError(error)) {
     const given = sortWords(args);
-    const { hints, isPath } = await advise(given, command === 'undo', context).catch(() => ({
-      hints: [],
-      isPath: false,
-    }));
+    const { hints, isPath } = await advise(given, command === 'undo', context).catch(() => NONE);
     const isExample = (hint: string) =>
       hint.startsWith('for example') && (command === 'undo' || given.paths.length === 0);
     const examples = error.hints.filter(isExample);
@@ -48,34 +44,38 @@ export async function adviseOnWords(
   throw error;
 }
 
-interface Given {
-  readonly words: readonly string[];
-  /** After `--` and `--path`. */
-  readonly paths: readonly string[];
-  readonly flags: readonly string[];
-}
-
-function sortWords(args: readonly string[]): Given {
-  const end = args.indexOf('--');
-  const paths = end < 0 ? [] : args.slice(end + 1);
+/** `paths`: those after `--` and `--path`. */
+function sortWords(args: readonly string[]) {
+  const [own, paths = []] = splitAtRest(args);
   const words: string[] = [];
-  for (const [i, word] of args.slice(0, end < 0 ? undefined : end).entries()) {
+  for (const [i, word] of own.entries()) {
     const value = /^--[\w-]+=(.*)/s.exec(word)?.[1];
-    if (args[i - 1] === '--path' || word.startsWith('--path=')) paths.push(value ?? word);
+    if (own[i - 1] === '--path' || word.startsWith('--path=')) paths.push(value ?? word);
     else if (value !== undefined || !word.startsWith('-')) words.push(value ?? word);
   }
-  const flags = args.slice(0, end < 0 ? undefined : end).filter((word) => word.startsWith('-'));
-  return { words, paths, flags };
+  return { words, paths, flags: own.filter((word) => word.startsWith('-')) };
 }
 
-async function advise({ words, paths, flags }: Given, isUndo: boolean, context: Context) {
+/** `isPath`: a word is the path of something that a snapshot has. */
+interface Advice {
+  readonly hints: string[];
+  readonly isPath?: true;
+}
+
+const NONE: Advice = { hints: [] };
+
+async function advise(
+  { words, paths, flags }: ReturnType<typeof sortWords>,
+  isUndo: boolean,
+  context: Context,
+): Promise<Advice> {
   const [first = '', second = ''] = words;
   // So it is as a prompt of an agent.
   const unit = words.find((word) => isUndo && ['step', 'turn'].includes(word));
   if (unit !== undefined && !(await isSession(context, unit))) {
     const others = words.filter((word) => word !== unit);
     const way = ['agt undo', ...(unit === 'turn' ? ['--turns'] : []), ...others.map(shellQuote)].join(' ');
-    return { hints: [`in a shell: ${way}`], isPath: false };
+    return { hints: [`in a shell: ${way}`] };
   }
   const hasValue = flags.some((flag) => ['--step', '--agent'].includes(flag));
   if (
@@ -85,13 +85,12 @@ async function advise({ words, paths, flags }: Given, isUndo: boolean, context: 
     (await isSession(context, second))
   ) {
     const swapped = ['agt', isUndo ? 'undo' : 'restore', second, shown(first), ...flags].join(' ');
-    return { hints: [`the session comes first: ${swapped}`], isPath: false };
+    return { hints: [`the session comes first: ${swapped}`] };
   }
   const found = await sessionAndWords(context, words, undefined, Infinity).catch(() => undefined);
   const session = found?.session ?? (await sessionIfAny(context));
   const history = (await session?.history()) ?? [];
-  const nothing = { hints: [], isPath: false };
-  if (session === undefined || history.length === 0) return nothing;
+  if (session === undefined || history.length === 0) return NONE;
   const { git, record } = session;
   const restore = `${agtInFolder(context.cwd)} restore${isAttached(record) ? '' : ` ${session.id}`}`;
   const list = `see: ${commandToList(record)}`;
@@ -99,7 +98,7 @@ async function advise({ words, paths, flags }: Given, isUndo: boolean, context: 
   const label = rest.join(' ');
   if ((isUndo || rest.length > 1) && history.some((snapshot) => snapshot.label === label)) {
     const back = [restore, shellQuote(label), ...(paths.length > 0 ? ['--', ...paths.map(shellQuote)] : [])];
-    return { hints: [`to go to that snapshot: ${back.join(' ')}`, list], isPath: false };
+    return { hints: [`to go to that snapshot: ${back.join(' ')}`, list] };
   }
   const namesakes = await readAmbiguousFolders(git, [history[0]?.commit ?? '']);
   const placeOf = (path: string) => attempt(() => pathInSession(record, path, context.cwd, namesakes));
@@ -108,7 +107,7 @@ async function advise({ words, paths, flags }: Given, isUndo: boolean, context: 
   const others = rest.filter((_, i) => known[i] === false);
   const meant = [...rest.filter((_, i) => known[i]), ...paths];
   // A snapshot with paths after -- is right: the error is about something else.
-  if (meant.length === 0 || (meant.length === paths.length && others.length > 0)) return nothing;
+  if (meant.length === 0 || (meant.length === paths.length && others.length > 0)) return NONE;
   const [spec = ''] = others;
   const named =
     others.length === 1 && (await session.find(spec, context.now(), history).catch(() => undefined));
@@ -127,11 +126,7 @@ function shown(snapshot: string): string {
 
 async function isSession(context: Context, word: string): Promise<boolean> {
   const repository = await context.repositoryIfAny();
-  return (
-    repository !== undefined &&
-    idProblem(word) === undefined &&
-    existsSync(recordFile(repository.agtDir, word))
-  );
+  return repository !== undefined && recordNamed(repository, word) !== undefined;
 }
 
 type Places = readonly (string | undefined)[];

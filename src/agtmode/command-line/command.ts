@@ -137,6 +137,7 @@ const SHARED = {
     'set the variables of this profile: one in your settings, or the name of an agent (default: the profile of the session)',
   ),
   'if-repo': flag('outside a repository, run the command all the same, and record nothing'),
+  'files-only': flag('leave the refs, HEAD and index as they are'),
   'dry-run': flag('show what would be done, and change nothing', 'n'),
   /** For commands that report what they did: `runCommand` keeps them quiet. */
   quiet: flag('print only warnings and errors', 'q'),
@@ -149,6 +150,7 @@ export const option = {
   flag,
   value,
   withDefault: (byDefault: string, describe: string) => ({ ...value(describe), default: byDefault }) as const,
+  named: (valueName: string, describe: string) => ({ ...value(describe), valueName }) as const,
   required: (describe: string) => ({ ...value(describe), demandOption: true }) as const,
   /** Such a flag is set unless the user says `--no-`. */
   on: (describe: string) => ({ type: 'boolean', default: true, describe }) as const,
@@ -272,7 +274,6 @@ interface GivenSession {
   readonly session?: string | undefined;
 }
 
-/** A session of the repository here. */
 export async function sessionInRepository(context: Context, given: GivenSession, only?: Kind) {
   const repository = await context.repository();
   return new Session(repository, findSession(repository, givenSession(given), context.cwd, only));

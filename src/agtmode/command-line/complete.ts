@@ -14,21 +14,19 @@ import { Session } from '../../session/session.ts';
 import { SESSION_STATES } from '../../session/state.ts';
 import { readAuthors } from '../../timetravel/turns.ts';
 import { besideGit, optionsBesideGit } from '../beside-git.ts';
+import { COMMANDS, SHORT_FORMS } from '../commands/index.ts';
 import type { Context } from '../context.ts';
 import { sessionIfAny } from '../session-here.ts';
 import { type Command, commandName, findCommand } from './command.ts';
 
-interface Words {
-  readonly commands: readonly Command[];
-  readonly shortForms: ReadonlySet<string>;
-}
+const NAMES = COMMANDS.map((command) => commandName(command).split(' '));
 
 /** `given` begins with `agt`; its last word is the one to complete, and may be empty. */
-export async function complete(given: readonly string[], words: Words, context: Context): Promise<string[]> {
+export async function complete(given: readonly string[], context: Context): Promise<string[]> {
   const line = joinAssignments(given.slice(1));
   const current = line.at(-1) ?? '';
   const before = line.slice(0, -1);
-  const found = await candidates(expand(before, words), current, words, context);
+  const found = await candidates(expand(before), current, context);
   return [...new Set(found)].filter((word) => word.startsWith(current)).sort();
 }
 
@@ -44,22 +42,18 @@ function joinAssignments(line: readonly string[]): string[] {
   return joined;
 }
 
-function expand(before: readonly string[], { shortForms }: Words): string[] {
+function expand(before: readonly string[]): string[] {
   const line = before[0] === '-C' ? before.slice(2) : [...before];
   if (line[0] === 'cd') return ['session', 'path', ...line.slice(1)];
-  const own = besideGit(line);
-  if (own !== undefined) return own;
-  return shortForms.has(line[0] ?? '') ? ['session', ...line] : line;
+  return SHORT_FORMS.has(line[0] ?? '') ? ['session', ...line] : (besideGit(line) ?? line);
 }
 
-async function candidates(before: readonly string[], current: string, words: Words, context: Context) {
-  const { commands, shortForms } = words;
-  const command = findCommand(commands, before);
+async function candidates(before: readonly string[], current: string, context: Context) {
+  const command = findCommand(COMMANDS, before);
   if (command === undefined) {
-    const rest = commands.map((one) => commandName(one).split(' '));
     if (before.length === 0 || (before.length === 1 && before[0] === 'help'))
-      return [...rest.map(([first = '']) => first), ...shortForms, 'help', 'git', 'cd'];
-    return [...secondWords(commands, before), ...optionsBesideGit(before[0] ?? '')];
+      return [...NAMES.map(([first = '']) => first), ...SHORT_FORMS, 'help', 'git', 'cd'];
+    return [...secondWords(before), ...optionsBesideGit(before[0] ?? '')];
   }
   // The shell itself completes files.
   if (before.includes('--'))
@@ -85,14 +79,13 @@ async function candidates(before: readonly string[], current: string, words: Wor
   const names = next.slice(0, next[0] === 'id' ? 2 : 1);
   const values = await Promise.all(names.map((name) => valuesOf(name, command, rest, context)));
   const open = isRepeated ? values.flat().filter((value) => !given.includes(value)) : values.flat();
-  return [...secondWords(commands, before), ...open];
+  return [...secondWords(before), ...open];
 }
 
 /** The words that may follow the first one, for commands of two words. */
-function secondWords(commands: readonly Command[], before: readonly string[]): string[] {
+function secondWords(before: readonly string[]): string[] {
   if (before.length !== 1) return [];
-  const names = commands.map((command) => commandName(command).split(' '));
-  return names.flatMap(([first, second]) => (first === before[0] && second !== undefined ? [second] : []));
+  return NAMES.flatMap(([first, second]) => (first === before[0] && second !== undefined ? [second] : []));
 }
 
 /** The option that the last word before the current one gives, if it takes a value. */

@@ -70,6 +70,12 @@ function isPlain({ type, choices, nargs }: Option): boolean {
   return ['boolean', 'string'].includes(type ?? '') && choices === undefined && nargs === undefined;
 }
 
+/** The words before `--`, and those after it. */
+export function splitAtRest(words: readonly string[]): [own: string[], rest: string[] | undefined] {
+  const end = words.indexOf('--');
+  return end < 0 ? [[...words], undefined] : [words.slice(0, end), words.slice(end + 1)];
+}
+
 /** Options of the agt of simbo1905 that have another name here: its scripts go on working. */
 const NEW_NAMES = new Map([
   ['session-id', 'session'],
@@ -80,9 +86,9 @@ const NEW_NAMES = new Map([
 
 export function withNewNames(commands: readonly Command[], words: readonly string[]): string[] {
   const options = findCommand(commands, words)?.options ?? {};
-  const end = words.indexOf('--');
+  const { length } = splitAtRest(words)[0];
   return words.map((word, i) => {
-    const isOption = end < 0 || i < end;
+    const isOption = i < length;
     // As in git log -3.
     const isCount = /^-\d+$/.test(word) && !/^(-n|--number)$/.test(words[i - 1] ?? '');
     if (isCount && isOption && options.number?.alias === 'n') return `--number=${word.slice(1)}`;

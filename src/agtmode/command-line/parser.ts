@@ -6,6 +6,7 @@ import { writer } from '../../process/streams.ts';
 import { didYouMean } from '../../similar.ts';
 import { sentence } from '../output/format.ts';
 import { type Command, commandName, findCommand, usageOf } from './command.ts';
+import { splitAtRest } from './parse-without-yargs.ts';
 import { withValueNames } from './value-names.ts';
 
 /** Wider lines are hard to read. */
@@ -31,13 +32,9 @@ export async function parseWithYargs(commands: readonly Command[], given: string
   refuseLongLetters(commands, given);
   const words = withoutValuesOfFlags(commands, given);
   let parsed: { readonly command: Command; readonly args: Record<string, unknown> } | undefined;
-  const parser = makeParser(
-    commands,
-    async (command, args) => {
-      parsed = { command, args };
-    },
-    words,
-  );
+  const parser = makeParser(commands, words, async (command, args) => {
+    parsed = { command, args };
+  });
   const command = findCommand(commands, words);
   await parser.parseAsync(words, {}, (_error, _args, help) => {
     if (help !== '') writer(1)(`${command === undefined ? help : withValueNames(help, command)}\n`);
@@ -46,7 +43,7 @@ export async function parseWithYargs(commands: readonly Command[], given: string
 }
 
 /** `words` is the command line, for messages about it. */
-export function makeParser(commands: readonly Command[], run: RunCommand, words: readonly string[] = []) {
+export function makeParser(commands: readonly Command[], words: readonly string[], run: RunCommand) {
   const parser = configure(yargs().scriptName('agt'));
   for (const [family, members] of groupByFamily(commands)) {
     if (family === undefined) for (const command of members) register(parser, command, command.usage, run);
@@ -60,20 +57,18 @@ export function makeParser(commands: readonly Command[], run: RunCommand, words:
     const word = /^unknown argument "(.*)"$/.exec(reason)?.[1];
     const at = words.indexOf(word ?? '');
     const path = [...words.slice(0, at), '--', ...words.slice(at)].map(shellQuote).join(' ');
-    const ofPath =
-      command?.takesRest === 'paths' && at > 0 && !words.includes('--')
-        ? `if that is a path: agt ${path}`
-        : undefined;
+    const isPath = command?.takesRest === 'paths' && at > 0 && !words.includes('--');
+    const ofPath = isPath ? `if that is a path: agt ${path}` : undefined;
     const excess = (word !== undefined && (command?.excess?.replace('WORD', () => word) ?? ofPath)) || [];
     const list = `${words.join(' ')} list`;
     const hasList = commands.some((one) => commandName(one) === list);
-    const hints = [
+    throw usageError(
+      reason,
       ...(command === undefined && hasList ? [`to list what there is: agt ${list}`] : []),
       ...suggestions(problem, commands, command, words),
       ...[excess].flat(),
       helpHint(command, words),
-    ];
-    throw usageError(reason, ...hints);
+    );
   });
 }
 
@@ -114,13 +109,10 @@ function registerFamily(parser: Argv, family: string, members: readonly Command[
   parser.command(family, sentence(FAMILY_SUMMARIES[family] ?? ''), (inner) => {
     configure(inner);
     const own = members.find((command) => commandName(command) === family);
-    for (const command of members)
-      register(
-        inner,
-        command,
-        `${command === own ? '$0 ' : ''}${command.usage.slice(family.length + 1)}`,
-        run,
-      );
+    for (const command of members) {
+      const usage = command.usage.slice(family.length + 1);
+      register(inner, command, command === own ? `$0 ${usage}` : usage, run);
+    }
     return own === undefined ? inner.demandCommand(1, `no command after "agt ${family}"`) : inner;
   });
 }
@@ -166,15 +158,15 @@ function refuseRepeatedOptions({ usage, options, positionals }: Command, args: R
 function takeRest(command: Command, args: Record<string, unknown>): void {
   if (command.takesRest !== undefined) return;
   const rest = [...((args['--'] ?? []) as unknown[])];
-  const takesPaths = command.elsewhere?.['--path'] !== undefined;
-  for (const [name, { array }] of takesPaths ? [] : Object.entries(command.positionals ?? {}))
+  const ofPaths = command.elsewhere?.['--path'];
+  for (const [name, { array }] of ofPaths ? [] : Object.entries(command.positionals ?? {}))
     if (array && rest.length > 0) args[name] = [...((args[name] ?? []) as unknown[]), ...rest.splice(0)];
     else args[name] ??= rest.shift();
   const [word] = rest;
   if (word !== undefined)
     throw usageError(
       `unexpected argument "${word}" after --`,
-      ...(command.elsewhere?.['--path'] === undefined ? [] : [`use: ${command.elsewhere['--path']}`]),
+      ...(ofPaths ? [`use: ${ofPaths}`] : []),
       helpHint(command, []),
     );
 }
@@ -186,8 +178,7 @@ function helpHint(command: Command | undefined, [family]: readonly string[]): st
 
 /** yargs takes `--n` for `-n`. */
 function refuseLongLetters(commands: readonly Command[], words: readonly string[]): void {
-  const end = words.indexOf('--');
-  const letter = words.slice(0, end < 0 ? words.length : end).find((word) => /^--[a-z](=|$)/.test(word));
+  const letter = splitAtRest(words)[0].find((word) => /^--[a-z](=|$)/.test(word));
   if (letter !== undefined)
     throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words), words));
 }
@@ -195,9 +186,9 @@ function refuseLongLetters(commands: readonly Command[], words: readonly string[
 /** yargs takes any value but `true` for `false`. A number that a flag may have becomes a word of its own: `--turn=3`. */
 function withoutValuesOfFlags(commands: readonly Command[], words: readonly string[]): string[] {
   const command = findCommand(commands, words);
-  const end = words.indexOf('--');
+  const { length } = splitAtRest(words)[0];
   return words.flatMap((word, i) => {
-    const [, given = '', value = ''] = /^--?([a-z-]+)=(.*)$/is.exec(end < 0 || i < end ? word : '') ?? [];
+    const [, given = '', value = ''] = /^--?([a-z-]+)=(.*)$/is.exec(i < length ? word : '') ?? [];
     const found = Object.entries(command?.options ?? {}).find(
       ([name, { alias }]) => name === given.replace(/^no-/, '') || alias === given,
     );
@@ -209,7 +200,6 @@ function withoutValuesOfFlags(commands: readonly Command[], words: readonly stri
   });
 }
 
-/** The words that a person may have meant. */
 function suggestions(
   message: string,
   commands: readonly Command[],
@@ -224,11 +214,8 @@ function suggestions(
   if (command === undefined) {
     const family = `${words[0]} `;
     const names = commands.map(commandName).filter((name) => name.startsWith(family));
-    return didYouMean(
-      unknown,
-      names.map((name) => name.slice(family.length)),
-      `agt ${family}`,
-    );
+    const seconds = names.map((name) => name.slice(family.length));
+    return didYouMean(unknown, seconds, `agt ${family}`);
   }
   const isOption = words.some((word) => word === `--${unknown}` || word.startsWith(`--${unknown}=`));
   const other = command.elsewhere?.[isOption ? `--${unknown}` : `-${unknown}`];

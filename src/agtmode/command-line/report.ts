@@ -21,9 +21,7 @@ export interface Report {
   readonly trouble?: unknown;
 }
 
-type PartReport = Pick<Report, 'json' | 'warnings' | 'notes' | 'failed' | 'errors'> & {
-  readonly text?: string;
-};
+type PartReport = Omit<Report, 'text' | 'trouble'> & { readonly text?: string };
 
 export async function partOf(answer: Answer): Promise<PartReport> {
   if (typeof answer === 'number') return { failed: answer !== 0 };

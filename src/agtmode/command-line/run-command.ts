@@ -66,7 +66,6 @@ function milliseconds(option: string, text: string): number {
   return Number(text) * 1000;
 }
 
-/** Returns the exit code. */
 async function printReport(
   { out, err }: Pick<Context, 'out' | 'err'>,
   { json: value, text = '', warnings = '', notes = '', errors = [], failed = false, trouble }: Report,

@@ -126,3 +126,13 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
 };
 
 export const COMMANDS = Object.values(COMMAND_GROUPS).flat();
+
+/**
+ * Commands on sessions that may be called without the word `session`. git has none of these names but `restore`, which
+ * overwrites files that nobody has captured: it is `agt git restore`.
+ */
+export const SHORT_FORMS = new Set(
+  'new list activity fork run resume sync review accept unaccept reject remove restore undo redo open path cat export'.split(
+    ' ',
+  ),
+);

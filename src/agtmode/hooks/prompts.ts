@@ -1,6 +1,7 @@
 /** Prompts that are commands and nothing else: `agt undo`. The hook answers them, without the model. */
 import { attempt } from '../../errors.ts';
 import { similar } from '../../similar.ts';
+import { splitAtRest } from '../command-line/parse-without-yargs.ts';
 
 /** The command line that each prompt stands for. A person says yes to the plan that the prompt before has shown. */
 export const PROMPTS: ReadonlyMap<string, string> = new Map([
@@ -82,7 +83,7 @@ function lineOfMove(words: string): string[] | undefined {
 }
 
 function restoreOf(argument = ''): PromptCommand {
-  const [own, paths] = splitAt(wordsOf(argument), '--');
+  const [own, paths] = splitAtRest(wordsOf(argument));
   const words = own[0] === '--to' ? own.slice(1) : own;
   return words.length === 0 || paths?.length === 0 || words.some((word) => word.startsWith('-'))
     ? { words: `restore ${argument}`.trim(), mistakenFor: [] }
@@ -102,9 +103,4 @@ function wordsOf(text: string): string[] {
     if (/^".*"$/.test(word)) return attempt(() => JSON.parse(word) as string) ?? word.slice(1, -1);
     return word.replace(/^'(.*)'$/, '$1');
   });
-}
-
-function splitAt(words: string[], mark: string): [string[], string[]?] {
-  const at = words.indexOf(mark);
-  return at < 0 ? [words] : [words.slice(0, at), words.slice(at + 1)];
 }

@@ -134,7 +134,6 @@ export function changeStatus({ before, after }: Pick<DiffEntry, 'before' | 'afte
   return fileStatus(before === undefined ? 'A' : after === undefined ? 'D' : 'M');
 }
 
-/** The fate of a file. */
 export function fileStatus(kind: keyof typeof STATUS): (typeof STATUS)[keyof typeof STATUS] {
   return STATUS[kind];
 }

@@ -11,7 +11,7 @@ async function parseWithYargs(
   words: readonly string[],
 ): Promise<[string, Record<string, unknown>] | undefined> {
   let found: [string, Record<string, unknown>] | undefined;
-  const parser = makeParser(COMMANDS, async (command, args: Record<string, unknown>) => {
+  const parser = makeParser(COMMANDS, [], async (command, args: Record<string, unknown>) => {
     const names = ['--', ...Object.keys({ ...command.options, ...command.positionals })];
     const given = names.filter((name) => args[name] !== undefined).map((name) => [name, args[name]]);
     found = [commandName(command), Object.fromEntries(given)];
