@@ -18,7 +18,7 @@ import { chooseWay, wordsIn } from '../running/namespace.ts';
 import { refuseAway, requireActive } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox.ts';
-import { Session } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import { type Namespace, prepareNamespace, usersPath } from '../workspace/namespace.ts';
 import type { Context } from './context.ts';
 import { gitDirectory } from './shim.ts';
@@ -35,10 +35,10 @@ export function commandArgument(words: readonly string[], example: string, ...hi
 }
 
 /** @throws AgtError unless a command can run in the session. */
-export async function requireRunnable(context: Context, record: SessionRecord): Promise<void> {
-  requireActive(record);
-  refuseAway(record);
-  requireSandbox(new Session(await context.repository(), record));
+export function requireRunnable(session: Session): void {
+  requireActive(session.record);
+  refuseAway(session.record);
+  requireSandbox(session);
 }
 
 export async function changesFor(
@@ -131,8 +131,6 @@ export async function namespaceFor({ cwd }: Context, session: Session, asked = '
 
 /** Tells of an autocommit that failed. The exit code stays that of the command. */
 export function reportNotRecorded(context: Context, { session_id: id }: SessionRecord, error: unknown): void {
-  context.err(formatError(error, false));
-  context.err(
-    `hint: agt could not record the last step of session "${id}"; try again: agt autocommit ${id}\n`,
-  );
+  const hint = `agt could not record the last step of session "${id}"; try again: agt autocommit ${id}`;
+  context.err(`${formatError(error, false)}hint: ${hint}\n`);
 }

@@ -98,9 +98,9 @@ export const sessionEnv = defineSessionCommand({
     ...option.shared('json'),
   },
   examples: [['eval "$(agt session env fix-login)"', 'work in this shell as agt session run would']],
-  run: async (args, context, { record }) => {
-    await requireRunnable(context, record);
-    const changes = await changesFor(context, record, args.profile);
+  run: async (args, context, session) => {
+    requireRunnable(session);
+    const changes = await changesFor(context, session.record, args.profile);
     return { json: changes, text: args.shell === 'fish' ? fishText(changes) : shText(changes) };
   },
 });

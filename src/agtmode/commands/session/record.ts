@@ -97,7 +97,7 @@ export const sessionExec = defineCommand({
     if (args.ifRepo && (await context.repositoryIfAny()) === undefined) return runUnrecorded(context, words);
     const session = await sessionInRepository(context, args);
     const { record } = session;
-    await requireRunnable(context, record);
+    requireRunnable(session);
     const namespace = await namespaceFor(context, session);
     const env = await environmentFor(context, record, args.profile, namespace);
     const result = await execTool(session, {

@@ -19,7 +19,7 @@ import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { createWanted, describeSetAside, isInPlace, notesOnStaying } from '../../creating.ts';
 import { injectHooks } from '../../hooks/inject.ts';
-import { paint } from '../../output/format.ts';
+import { lines, paint } from '../../output/format.ts';
 import {
   commandArgument,
   environmentFor,
@@ -93,36 +93,37 @@ export const sessionRun = defineCommand({
           : ids.map((id) => namedSession(repository, id, `to begin it: agt run --new ${id} -- COMMAND`));
     const onStarted = once(() => context.err(made.said));
     const start = async () => {
-      const records = await Array.fromAsync(found, async (record) => {
-        const { record: connected } = await connectAgain(new Session(repository, record));
-        await requireRunnable(context, connected);
-        return connected;
+      const sessions = await Array.fromAsync(found, async (record) => {
+        const session = await connectAgain(new Session(repository, record));
+        requireRunnable(session);
+        return session;
       });
       if (args.new) made.said += await adviceOfOverlay(context, repository, words, args.workingCopy);
-      const width = Math.max(...records.map(({ session_id }) => session_id.length));
-      const sessions = await Array.fromAsync(records, async (record) => {
-        const label = paint(context.colour())('dim', `${record.session_id.padEnd(width)} |`);
-        const namespace = await namespaceFor(context, new Session(repository, record), args.workingCopy);
+      const width = Math.max(...sessions.map(({ id }) => id.length));
+      const runs = await Array.fromAsync(sessions, async (session) => {
+        const { id, record } = session;
+        const label = paint(context.colour())('dim', `${id.padEnd(width)} |`);
+        const namespace = await namespaceFor(context, session, args.workingCopy);
         const env = await environmentFor(context, record, args.profile, namespace);
         const profile = args.profile ?? record.profile;
         const command = await injectHooks(context, profile, { words, env }, namespace);
         const request = {
           ...command,
           ...placeOf(context, record, command.words, namespace),
-          prefix: records.length > 1 && !args.all ? `${label} ` : undefined,
+          prefix: sessions.length > 1 && !args.all ? `${label} ` : undefined,
           everyMs: args.everyMs === 0 ? undefined : args.everyMs,
           now: context.now,
           isAgent,
           onStarted,
           onKilled: (killed: SessionRecord, reason: string) =>
-            reportFailure(context, new Session(repository, killed), reason),
+            reportFailure(context, session.with(killed), reason),
           onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
         };
         return { record, request };
       });
-      if (args.all) return runOneByOne(context, repository, sessions);
-      const ends = await runInSessions(repository, sessions).catch(async (error: unknown) => {
-        throw args.new && isNotStarted(error) ? await withoutSessions(repository, records, error) : error;
+      if (args.all) return runOneByOne(context, repository, runs);
+      const ends = await runInSessions(repository, runs).catch(async (error: unknown) => {
+        throw args.new && isNotStarted(error) ? await withoutSessions(repository, sessions, error) : error;
       });
       return endAs(ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst)));
     };
@@ -136,9 +137,8 @@ export const sessionRun = defineCommand({
 /** With what was given before `--`, as it was meant. */
 async function exampleOf(context: Context, given: readonly string[]): Promise<string> {
   const repository = await context.repositoryIfAny();
-  const end = given.findIndex(
-    (word) => repository === undefined || recordNamed(repository, word) === undefined,
-  );
+  const isId = (word: string) => repository !== undefined && recordNamed(repository, word) !== undefined;
+  const end = given.findIndex((word) => !isId(word));
   const [ids, words] = end < 0 ? [given, []] : [given.slice(0, end), given.slice(end)];
   const [first = ''] = words;
   if (repository && ids.length === 0 && first !== '' && similar(first, sessionIds(repository)).length > 0)
@@ -153,11 +153,11 @@ async function exampleOf(context: Context, given: readonly string[]): Promise<st
 /** The command did not start: new sessions in which nothing was written go again. */
 async function withoutSessions(
   repository: Repository,
-  records: readonly SessionRecord[],
+  sessions: readonly Session[],
   { message, exitCode }: AgtError,
 ): Promise<AgtError> {
   const [gone, kept]: [string[], string[]] = [[], []];
-  for (const { session_id: id } of records) {
+  for (const { id } of sessions) {
     const session = new Session(repository, namedSession(repository, id));
     const isUsed = (await lostWithBranches(session)).length > 0;
     if (!isUsed) await removeSession(session, { force: false, deleteBranch: true, now: new Date() });
@@ -174,18 +174,10 @@ async function adviceOfOverlay(
   [program = '']: readonly string[],
   asked: string | undefined,
 ): Promise<string> {
+  if (!isAgent(basename(program)) || worktree === undefined || asked !== undefined) return '';
   const chosen = (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy');
-  if (
-    !isAgent(basename(program)) ||
-    worktree === undefined ||
-    asked !== undefined ||
-    chosen?.origin !== 'default'
-  )
-    return '';
-  const option = overlayOption(worktree);
-  return option === undefined
-    ? ''
-    : `hint: to keep all its commands from your checkout: agt run --new ${option}\n`;
+  const option = chosen?.origin === 'default' && overlayOption(worktree);
+  return lines([option && `hint: to keep all its commands from your checkout: agt run --new ${option}`]);
 }
 
 /** As `git submodule foreach`. Returns the exit code of the first command that fails. */
