@@ -1,9 +1,8 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
-
 import { LOST_REPOSITORY } from '../../autocommit/capture.ts';
 import { showSize } from '../../config/values.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { FEW, isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
+import { FEW, isAgtError, listSome, plural, someLines, systemFailure } from '../../errors.ts';
 import {
   capturedPlaces,
   capturedRefs,
@@ -38,22 +37,12 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   const now = context.now();
   const known = await readSteps(here);
   const { history, steps, current } = known;
-  const {
-    changes,
-    skipped = [],
-    problem,
-    isUncaptured,
-    isOfGit = false,
-    isLost,
-  } = await readChanges(here, now);
-  const strays = (await readStrays(here, known, new Date(now.getTime() - TOLD_MS))).map((stray) =>
-    strayJson(record, stray, changes?.length === 0),
-  );
-  const moved = await Promise.all(
-    (await movedBranches(here, history, new Date(now.getTime() - TOLD_MS))).map((one) =>
-      movedJson(here, one),
-    ),
-  );
+  const { changes, skipped = [], problem, isUncaptured, isLost } = await readChanges(here, now);
+  const isCaptured = changes?.length === 0;
+  const since = new Date(now.getTime() - TOLD_MS);
+  const strays = (await readStrays(here, known, since)).map((one) => strayJson(record, one, isCaptured));
+  const moves = await movedBranches(here, history, since);
+  const moved = await Promise.all(moves.map((one) => movedJson(here, one)));
   const left = isAttached(record) ? await ignoredAndLeftOut(captureTarget(here)).catch(() => []) : [];
   const [last] = history;
   const folder = record.checkout ?? record.sandbox;
@@ -82,13 +71,13 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   const newest =
     last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
   const count = changes?.length ?? 0;
-  const refs = last && isOfGit && count === 0 && !isLost ? await refsSince(here, last.commit) : undefined;
-  const since =
-    count > 0
-      ? `${plural(count, 'path')} since; see: agt snapshot diff`
-      : refs === undefined
-        ? `${isLost ? 'no file' : 'nothing'} since`
-        : `no file since, but in git: ${someLines(refs, FEW).join(', ')}`;
+  const isOfGit = isUncaptured && isAttached(record) && count === 0 && !isLost;
+  const refs = last && isOfGit ? await refsSince(here, last.commit) : undefined;
+  const none =
+    refs === undefined
+      ? `${isLost ? 'no file' : 'nothing'} since`
+      : `no file since, but in git: ${listSome(refs, FEW)}`;
+  const changed = count > 0 ? `${plural(count, 'path')} since; see: agt snapshot diff` : none;
   const rows = [
     ['folder', showPath(folder)],
     ['store', repository.commonDir],
@@ -99,7 +88,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
       `step ${current + 1} of ${steps.length}${isUncaptured ? '' : '; agt redo goes forward'}`,
     ],
     record.intent !== undefined && ['unfinished', describeUnfinished(record.intent)],
-    ['changed', changes === undefined ? `agt cannot tell: ${problem}` : since],
+    ['changed', changes === undefined ? `agt cannot tell: ${problem}` : changed],
     isLost && ['', `its git repository is gone; to bring it back: ${captureAndRestore(record)}`],
     ...describeStrays(strays, now),
     ...moved.flatMap((one) => describeMoved(one, now)),
@@ -116,14 +105,15 @@ function strayJson(record: SessionRecord, stray: Stray, isCaptured: boolean) {
   const { snapshot, sessions, before, paths, isLast } = stray;
   const { agent, tool, call, time, commit } = snapshot;
   const isKnown = sessions.length === 1 && call !== undefined;
-  const about = isKnown ? { agent, tool, call_id: call.id, summary: call.summary } : undefined;
-  const unknown = { agent: undefined, tool: undefined, call_id: undefined, summary: undefined };
+  const about = { agent, tool, call_id: call?.id, summary: call?.summary };
+  const unknown = { agent: null, tool: null, call_id: null, summary: null };
   const shown = paths.map((path) => shownPath(record, displayPath(path)));
   // That step alone goes: a person may have gone on in its files.
   const step = `${commandToMove(record, 'undo')} --step ${shortOid(commit)}`;
   const back = shown.length > 0 ? step : commandToRestore(record, shortOid(before));
   return {
-    ...orNull({ session_id: sessions.length === 1 ? sessions[0] : undefined, ...(about ?? unknown) }),
+    session_id: sessions.length === 1 ? (sessions[0] ?? null) : null,
+    ...(isKnown ? orNull(about) : unknown),
     among: sessions,
     at: time.toISOString(),
     commit,
@@ -137,7 +127,7 @@ function describeStrays(strays: readonly ReturnType<typeof strayJson>[], now: Da
     const call = [tool, summary].filter((part) => part !== null).join(': ');
     const ids = [agent, call_id].filter((part) => part !== null).join(', ');
     const by = ids === '' ? 'a call' : `${call} (${ids})`;
-    const what = paths.length === 0 ? 'the repository' : someLines(paths, FEW).join(', ');
+    const what = paths.length === 0 ? 'the repository' : listSome(paths, FEW);
     return [
       ['by session', showPath(`${among.join(' or ')}, ${age(new Date(at), now)}: ${by} has changed ${what}`)],
       ['', `to take it back: ${showPath(take_back)}`],
@@ -187,29 +177,19 @@ async function isRefused(context: Context, session: Session): Promise<boolean> {
 async function withoutSnapshots(context: Context) {
   const { folder, user } = await folderHere(context);
   const access = context.folderAccess();
-  const refused = knownRefusal(access, folder) ?? whyRefused(access, folder, user)?.[0];
-  const shown = showPath(folder);
-  const text =
-    refused === undefined
-      ? `no snapshots of ${shown} yet; take one: agt snapshot\n`
-      : `no snapshots of ${shown}: ${refused}\n`;
-  return { json: { folder, store: null, snapshots: 0, refused: refused ?? null }, text };
+  const refused = knownRefusal(access, folder) ?? whyRefused(access, folder, user)?.[0] ?? null;
+  const why = refused === null ? ' yet; take one: agt snapshot' : `: ${refused}`;
+  const text = `no snapshots of ${showPath(folder)}${why}\n`;
+  return { json: { folder, store: null, snapshots: 0, refused }, text };
 }
 
 /** The snapshots can be read on a disk that is full or read-only, too. */
 async function readChanges(session: Session, now: Date) {
   try {
-    const { changes, skipped, outcome, warnings } = await previewCapture(session, { now });
-    const isUncaptured = outcome !== 'unchanged';
-    const isOfGit = isUncaptured && isAttached(session.record);
+    const { changes, outcome, warnings, ...result } = await previewCapture(session, { now });
+    const skipped = result.skipped.filter(({ path }) => !path.endsWith('/.git'));
     const isLost = warnings.includes(LOST_REPOSITORY);
-    return {
-      changes,
-      isUncaptured,
-      isOfGit,
-      isLost,
-      skipped: skipped.filter(({ path }) => !path.endsWith('/.git')),
-    };
+    return { changes, skipped, isUncaptured: outcome !== 'unchanged', isLost };
   } catch (error) {
     const problem = isAgtError(error) ? error.message : systemFailure(error);
     if (problem === undefined) throw error;

@@ -36,6 +36,8 @@ function sayer(context: Context, { repository, id, record }: Session) {
 
 function describe(record: SessionRecord, before: SessionRecord): AgtError {
   const { session_id: id, intent, checkout } = record;
+  const what = isAttached(record) ? `"${shownId(record)}"` : `session "${id}"`;
+  const interrupted = (state: string, ...hints: string[]) => new AgtError(`interrupted; ${state}`, { hints });
   if (intent?.operation === 'restore') {
     const isWhole = TOP_FOLDERS.every((top) => intent.scope.includes(top));
     const agt = isAttached(record) && checkout !== undefined ? agtInFolder(checkout) : 'agt';
@@ -45,23 +47,17 @@ function describe(record: SessionRecord, before: SessionRecord): AgtError {
     const again = by === 'restore' ? restore(snapshot) : move(by);
     const back = by === 'undo' ? tip && restore(tip) : move('undo');
     const goOn = `go on: ${isWhole ? again : `${agt} doctor --fix`}`;
-    const hints = back === undefined ? [goOn] : [goOn, `or go back: ${back}`];
-    const what = isAttached(record) ? `"${shownId(record)}"` : `session "${id}"`;
-    return new AgtError(`interrupted; ${what} is only partly restored`, { hints });
+    const orBack = back === undefined ? [] : [`or go back: ${back}`];
+    return interrupted(`${what} is only partly restored`, goOn, ...orBack);
   }
   const operation = intent?.operation ?? '';
-  if (operation === 'remove') {
-    const hints = [`go on: agt session remove ${id}`];
-    return new AgtError(`interrupted; session "${id}" is only partly removed`, { hints });
-  }
+  if (operation === 'remove')
+    return interrupted(`${what} is only partly removed`, `go on: agt session remove ${id}`);
   if (['accept', 'unaccept', 'sync'].includes(operation)) {
-    const hints = [`finish it: agt session ${operation} ${id}`, 'or see: agt doctor'];
-    return new AgtError(`interrupted; the ${operation} of session "${id}" is not finished`, { hints });
+    const finish = `finish it: agt session ${operation} ${id}`;
+    return interrupted(`the ${operation} of ${what} is not finished`, finish, 'or see: agt doctor');
   }
-  if (record.landed?.commit !== before.landed?.commit) {
-    const hints = [`take it back: agt session unaccept ${id}`];
-    return new AgtError(`interrupted; the work of session "${id}" had been accepted`, { hints });
-  }
-  const what = isAttached(record) ? `"${shownId(record)}"` : `session "${id}"`;
-  return new AgtError(`interrupted; ${what} has not changed`);
+  if (record.landed?.commit !== before.landed?.commit)
+    return interrupted(`the work of ${what} had been accepted`, `take it back: agt session unaccept ${id}`);
+  return interrupted(`${what} has not changed`);
 }

@@ -36,7 +36,7 @@ export function warningOfOthers({ record }: Session, others: OthersChanges): str
   const [first] = all;
   if (first === undefined) return '';
   const named = all.map(
-    ({ path, commit, how }) => `${showPath(path)} (${how}in ${commit ?? 'no snapshot yet'})`,
+    ({ path, commit = 'no snapshot yet', how }) => `${showPath(path)} (${how}in ${commit})`,
   );
   // A restore deletes no file that git ignores. An undo takes a snapshot before, and one after.
   const command = first.how
@@ -78,12 +78,7 @@ export const NOTHING_RESTORED = plural(0, 'path');
 const OF_REPOSITORY = /^(the|a) repository .*(back|takes the place of another one): /;
 
 /** `notes`: the warnings, of which some tell that `.git` is back. */
-export function countRestored(
-  paths: number,
-  refs: number,
-  isIndexAlone: boolean,
-  notes: readonly string[],
-): string {
+export function countRestored(paths: number, refs: number, isIndexAlone: boolean, notes: readonly string[]) {
   if (isIndexAlone) return 'the index';
   if (paths === 0 && notes.some((note) => OF_REPOSITORY.test(note))) return 'the repository';
   return paths === 0 && refs > 0 ? plural(refs, 'ref') : plural(paths, 'path');
@@ -144,9 +139,8 @@ export function refsJson(moves: RestoreResult['moves']) {
 /** Files that the snapshot leaves out, if they are missing, or came back without their last change. */
 export async function notesOnLeftOut({ git, folder }: Session, { record, snapshot, changed }: RestoreResult) {
   const { manifest } = await readSnapshotMetadata(git, snapshot.commit);
-  const written = new Set(
-    changed.flatMap(({ path, kind }) => (kind === '!' ? [] : [path, `sandbox/${path}`])),
-  );
+  const unblocked = changed.filter(({ kind }) => kind !== '!');
+  const written = new Set(unblocked.flatMap(({ path }) => [path, `sandbox/${path}`]));
   const older = manifest.skipped.map(({ path }) => path).filter((path) => written.has(path));
   const gone = leftOutPaths(manifest).filter((path) => !existsSync(join(folder, path)));
   const names = (some: readonly string[]) => some.map((path) => shownPath(record, path));

@@ -93,13 +93,10 @@ export function shownState(status: SessionStatus): string {
   return running === true ? (isAlone(record.owner) ? 'running alone' : 'running') : record.state;
 }
 
-/** Each path that could not be captured, and why. */
 export function describeNotCaptured(record: SessionRecord, failed: readonly NotCaptured[]): string {
-  return lines(
-    failed.map(
-      ({ path, reason }) => `error: ${shownId(record)}: ${showPath(shownPath(record, path))} ${reason}`,
-    ),
-  );
+  const id = shownId(record);
+  const shown = (path: string) => showPath(shownPath(record, path));
+  return lines(failed.map(({ path, reason }) => `error: ${id}: ${shown(path)} ${reason}`));
 }
 
 /** Rows of a table: what no snapshot holds, why, and the setting that takes it. */

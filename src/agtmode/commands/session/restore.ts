@@ -19,7 +19,7 @@ import { readOperation } from '../../../snapshot/git-dir-files.ts';
 import { committedSince } from '../../../timetravel/restore/committed-files.ts';
 import { differsInIndex } from '../../../timetravel/restore/differences.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
-import { type Position, readPosition } from '../../../timetravel/restore/position.ts';
+import { readPosition } from '../../../timetravel/restore/position.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
 import { type Distance, readSteps } from '../../../timetravel/restore/steps.ts';
@@ -49,10 +49,6 @@ import {
   warningOfOthers,
 } from '../../output/restored.ts';
 
-export const FILES_ONLY = {
-  'files-only': option.flag('leave the refs, HEAD and index as they are'),
-};
-
 export const sessionRestore = defineSessionCommand({
   name: 'session restore',
   alsoFolders: true,
@@ -70,8 +66,7 @@ export const sessionRestore = defineSessionCommand({
     path: option.many('restore only this file or directory, as after --'),
     only: { type: 'string', choices: [...TOP_FOLDERS], describe: 'restore only this folder of the session' },
     'unchanged-since': option.value('refuse if anything has changed since this snapshot'),
-    ...FILES_ONLY,
-    ...option.shared('dry-run', 'quiet', 'json'),
+    ...option.shared('files-only', 'dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt restore "10 minutes ago"', 'restore the session of the current directory'],
@@ -147,75 +142,74 @@ function givenSnapshot(
   return to;
 }
 
+interface Asked {
+  readonly distance?: Distance;
+  /** The one thing that is undone. */
+  readonly thing?: string;
+}
+
 export async function runRestore(
   context: Context,
   session: Session,
   request: RestoreRequest,
   dryRun: boolean,
-  { distance, thing }: { readonly distance?: Distance; readonly thing?: string } = {},
+  asked: Asked = {},
 ): Promise<Report> {
-  const { by } = request;
+  const { distance } = asked;
   if (dryRun)
     return reportPreview(session, await previewRestore(session, request, distance), request, distance);
   const isGone = session.place !== 'here' && !isAttached(session.record);
   const restored = await interruptible(context, session, restoreSession, request);
-  const position =
-    by === 'restore' || distance === undefined
-      ? undefined
-      : await readPosition(session.with(restored.record), by, distance, restored.snapshot);
   const { before: from, snapshot, content } = restored;
-  if (by === 'undo' && from !== undefined)
+  if (request.by === 'undo' && from !== undefined)
     context.err(warningOfOthers(session, await othersChanges(session, { from }, snapshot.commit, content)));
-  const { sandbox, checkout = sandbox } = restored.record;
-  const hasEnded = isEnded(session.record);
-  const { state } = session.record;
-  const back = state === 'accepted' ? 'end it again' : 'take this back';
-  const command = `agt ${state === 'rejected' ? 'reject' : 'session remove'} ${session.id}`;
-  const end = hasEnded ? `\nto ${back}: ${command}` : '';
-  const isLink = by === 'undo' && isGone && !hasEnded && restored.changed.length === 0;
-  const isBack = isLink
-    ? `only its .git file was missing, and is back; one step back: ${commandToMove(session.record, 'undo')}`
-    : (hasEnded || isGone) && `${shownId(session.record)} is back in ${showPath(checkout)}${end}`;
-  const isIndexAlone =
-    from !== undefined &&
-    restored.changed.length + restored.moves.length === 0 &&
-    (await differsInIndex(session.git, from, restored.commit));
-  const report = reportRestore(context, restored, request, {
-    position,
-    distance,
-    thing,
-    isBack,
-    isIndexAlone,
-  });
+  const report = await reportRestore(context, session, restored, request, { ...asked, isGone });
   const leftOut = request.scope.includes('sandbox') ? await notesOnLeftOut(session, restored) : '';
   const committed = noteOf(AS_COMMITTED, await committedSince(session, snapshot, content));
   return { ...report, notes: committed + leftOut };
 }
 
-interface Told {
-  /** Where an undo or a redo has come to. */
-  readonly position: Position | undefined;
-  readonly distance: Distance | undefined;
-  /** The one thing that is undone. */
-  readonly thing: string | undefined;
-  readonly isBack: string | false;
-  readonly isIndexAlone: boolean;
+/** `before`: a session that had ended, or whose folder was gone. */
+function describeReturn(
+  { id, record: before }: Session,
+  { record, changed }: RestoreResult,
+  by: RestoreRequest['by'],
+  isGone: boolean,
+): string | undefined {
+  const { state } = before;
+  const hasEnded = isEnded(before);
+  if (!hasEnded && !isGone) return undefined;
+  if (!hasEnded && by === 'undo' && changed.length === 0)
+    return `only its .git file was missing, and is back; one step back: ${commandToMove(before, 'undo')}`;
+  const isBack = `${shownId(before)} is back in ${showPath(record.checkout ?? record.sandbox)}`;
+  if (!hasEnded) return isBack;
+  const back = state === 'accepted' ? 'end it again' : 'take this back';
+  return `${isBack}\nto ${back}: agt ${state === 'rejected' ? 'reject' : 'session remove'} ${id}`;
 }
 
-function reportRestore(
+/** `isGone`: the folder was not there. */
+async function reportRestore(
   context: Context,
+  session: Session,
   restored: RestoreResult,
   request: RestoreRequest,
-  { position, distance, thing, isBack, isIndexAlone }: Told,
-): Report {
+  { distance, thing, isGone }: Asked & { readonly isGone: boolean },
+): Promise<Report> {
   const { by } = request;
   const { record, snapshot, before, commit, changed, moves, later, mismatches, warnings } = restored;
+  /** Where an undo or a redo has come to. */
+  const position =
+    by === 'restore' || distance === undefined
+      ? undefined
+      : await readPosition(session.with(record), by, distance, snapshot);
+  const isBack = describeReturn(session, restored, by, isGone);
+  const isNone = changed.length + moves.length === 0;
+  const isIndexAlone = before !== undefined && isNone && (await differsInIndex(session.git, before, commit));
   const isPrompt = context.isPrompt === true;
   const verified = mismatches.length === 0;
   const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
   // An undo after a restore that changed nothing would go to the step before.
-  const isSame = commit === before || isPrompt || isBack !== false;
-  const isNothing = changed.length + moves.length === 0 && isSame;
+  const isNothing = isNone && (commit === before || isPrompt || isBack !== undefined);
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   const parts = mismatches.filter(isPart);
   const isOfParts = parts.length > 0 && parts.length === mismatches.length;
@@ -226,7 +220,7 @@ function reportRestore(
   const gitDir = gitDirOf(record.checkout ?? record.sandbox);
   const operation = (gitDir && readOperation(gitDir)) ?? undefined;
   const isUndo = by !== 'restore' || thing !== undefined;
-  const named = isPrompt || isOfFiles(request) || isBack === false ? changed : [];
+  const named = isPrompt || isOfFiles(request) || isBack === undefined ? changed : [];
   const most = isUndo && !isPrompt ? FEW : MOST_LISTED;
   const files = named.map((one) => `  ${changeText(one)}`);
   const text = [

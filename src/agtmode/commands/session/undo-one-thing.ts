@@ -69,10 +69,9 @@ async function takeBack(
 ) {
   const tip = authored.steps.at(-1)?.snapshot;
   const { spans, name } = await chooseSpans(session, authored, args, step);
+  const turns = `see: ${commandToList(session.record)} --turns`;
   if (tip === undefined || spans.length === 0)
-    throw new AgtError(`${name} changed nothing`, {
-      hints: [`see: ${commandToList(session.record)} --turns`],
-    });
+    throw new AgtError(`${name} changed nothing`, { hints: [turns] });
   const namesakes = await readAmbiguousFolders(session.git, [tip.commit]);
   const paths = [...(args.path ?? []), ...args.rest].map((path) =>
     pathInSession(session.record, path, context.cwd, namesakes),
@@ -86,9 +85,8 @@ async function takeBack(
   const branches = paths.length > 0 ? [] : await describeBranches(session, tip, spans, name);
   if (taken.isNothing) {
     const where = paths.length === 0 ? '' : ` in ${paths.map(shown).join(', ')}`;
-    throw new AgtError(`${name} changed ${branches.length > 0 ? 'no file' : 'nothing'}${where}`, {
-      hints: [...branches, `see: ${commandToList(session.record)} --turns --stat`],
-    });
+    const hints = [...branches, `${turns} --stat`];
+    throw new AgtError(`${name} changed ${branches.length > 0 ? 'no file' : 'nothing'}${where}`, { hints });
   }
   context.err(branches.map((line) => `hint: ${line}\n`).join(''));
   const byLater = args.keepOurs ? ': later lines stay' : '';
@@ -99,17 +97,14 @@ async function takeBack(
   const { wanted, staying } = taken;
   const back = new Set(authored.steps.flatMap(({ snapshot }) => snapshot.undone));
   const isBack = paths.length === 0 && spans.every(({ previous }) => back.has(previous ?? ''));
-  if (staying.length > 0 && !isBack) {
-    const files = listSome(staying.map(shown), FEW);
-    context.err(`warning: what git ignores stays: ${files}\n`);
-  }
+  const stays = staying.length > 0 && !isBack;
+  if (stays) context.err(`warning: what git ignores stays: ${listSome(staying.map(shown), FEW)}\n`);
   if (wanted === undefined) {
-    const failed = taken.conflicts.length > 0 && !args.keepOurs;
+    const hasConflict = taken.conflicts.length > 0;
     const without = isBack ? `${name} has been taken back already` : `nothing of ${name} is left`;
-    const result =
-      taken.conflicts.length > 0 || (staying.length > 0 && !isBack) ? 'nothing has changed' : without;
+    const result = hasConflict || stays ? 'nothing has changed' : without;
     const json = { session_id: session.id, changed: 0, changes: [] };
-    return { json, text: `${shownId(session.record)}: ${result}\n`, failed };
+    return { json, text: `${shownId(session.record)}: ${result}\n`, failed: hasConflict && !args.keepOurs };
   }
   if (args.dryRun && !args.json) {
     const { exitCode } = await showDiff(session, { before: tip, after: wanted, pathspecs: () => [] }, []);
@@ -162,12 +157,10 @@ async function chooseSpans(
     const known = [...new Set(authored.turns.flatMap(({ agent }) => agent ?? []))].join(', ');
     const hint = known === '' ? 'agt knows agents from their hooks' : `there are turns of: ${known}`;
     if (own.length === 0) throw new AgtError(`no turn is of agent "${args.agent}"`, { hints: [hint] });
-    const position = new Map(authored.steps.map(({ snapshot }, i) => [snapshot.commit, i]));
-    const spans = own.flatMap(spansOf);
-    const newestFirst = spans.toSorted(
-      (a, b) => (position.get(b.commit) ?? 0) - (position.get(a.commit) ?? 0),
-    );
-    return { spans: newestFirst, name: `the work of ${args.agent}` };
+    const positions = new Map(authored.steps.map(({ snapshot }, i) => [snapshot.commit, i]));
+    const at = ({ commit }: Snapshot) => positions.get(commit) ?? 0;
+    const spans = own.flatMap(spansOf).toSorted((a, b) => at(b) - at(a));
+    return { spans, name: `the work of ${args.agent}` };
   }
   const turn = turnNumbered(session, authored, args.count ?? '');
   return { spans: spansOf(turn).toReversed(), name: `turn ${turn.number}` };

@@ -20,7 +20,7 @@ import { type Arguments, defineSessionCommand, option } from '../../command-line
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { sessionHere, sessionIfAny } from '../../session-here.ts';
-import { FILES_ONLY, runRestore } from './restore.ts';
+import { runRestore } from './restore.ts';
 import { ONE_THING, undoOneThing } from './undo-one-thing.ts';
 
 const MOVE = {
@@ -29,8 +29,7 @@ const MOVE = {
     turns: option.flag(
       'by turns of the agent, from one prompt to the next, in place of steps; without any prompt, by steps',
     ),
-    ...FILES_ONLY,
-    ...option.shared('dry-run', 'quiet', 'json'),
+    ...option.shared('files-only', 'dry-run', 'quiet', 'json'),
   },
 } as const;
 
@@ -149,14 +148,12 @@ async function move(
   if (counted === undefined && /^\d+$/.test(session.id)) await refuseBoth(context, session, by);
   const isDefault = counted === undefined;
   const distance: Distance = { count: Number(given), unit: turns ? 'turn' : 'step', isDefault };
-  if (!(distance.count >= 1))
-    throw usageError(
-      `"${given}" is no number of ${distance.unit}s`,
-      `for example: ${commandToMove(session.record, by)} 2`,
-      ...(/^@/.test(given)
-        ? [`back to a snapshot: ${commandToRestore(session.record, shellQuote(given))}`]
-        : []),
-    );
+  if (!(distance.count >= 1)) {
+    const hints = [`for example: ${commandToMove(session.record, by)} 2`];
+    const restore = commandToRestore(session.record, shellQuote(given));
+    if (given.startsWith('@')) hints.push(`back to a snapshot: ${restore}`);
+    throw usageError(`"${given}" is no number of ${distance.unit}s`, ...hints);
+  }
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const chosen: Snapshot[] = [];
   const request: RestoreRequest = {
