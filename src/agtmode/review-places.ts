@@ -71,18 +71,13 @@ export async function nothingAt(
     const failed = await changedByFailed(session, now);
     const isOut = failed.some((one) => isUnder(one, [whole, path].map(displayPath)));
     const file = shown.replace(line === undefined ? '' : /:\d+$/, '');
-    return isOut
-      ? usageError(
-          `${file}: changes by failed calls stay out`,
-          `take them too: agt accept ${id} --with-failed`,
-        )
-      : usageError(`no change in ${file}`, see);
+    if (!isOut) return usageError(`no change in ${file}`, see);
+    const take = `take them too: agt accept ${id} --with-failed`;
+    return usageError(`${file}: changes by failed calls stay out`, take);
   }
   const sought = args.new === undefined ? 'new' : 'marked';
-  const near = nearestLine(
-    wanted.filter((one) => one.path === path),
-    line,
-  );
+  const inFile = wanted.filter((one) => one.path === path);
+  const near = nearestLine(inFile, line);
   return usageError(
     `nothing ${sought} in ${shown}`,
     near === undefined ? see : `the nearest ${sought} hunk: ${given.replace(/\d+$/, `${near}`)}`,

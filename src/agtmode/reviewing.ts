@@ -58,15 +58,12 @@ export async function reviewOnTerminal(
     return done === true ? undefined : value.trim();
   };
   const files = Map.groupBy(asOneChange(hunks), ({ path }) => path);
-  let [seen, rejected, missing] = [0, 0, 0];
+  const sum = { seen: 0, rejected: 0, missing: 0 };
   try {
     for (const own of files.values()) {
       const answers: Answers = { seen: [], rejected: [] };
       const goesOn = await askAboutFile(context, own, answers, ask);
-      const marked = await markAnswers(session, answers, way, context.now());
-      seen += marked.seen;
-      rejected += marked.rejected;
-      missing += marked.missing;
+      await markAnswers(session, answers, way, context.now(), sum);
       if (!goesOn) break;
     }
   } finally {
@@ -77,6 +74,7 @@ export async function reviewOnTerminal(
   const counts = (['seen', 'rejected', 'new'] as const).map(
     (state) => `${all.filter((hunk) => hunk.state === state).length} ${state}`,
   );
+  const { seen, rejected, missing } = sum;
   const done = `${plural(seen, 'hunk')} marked as seen, ${rejected} rejected`;
   return {
     text: `${session.id}: ${done}; in all ${counts.join(', ')}\n`,
@@ -94,6 +92,10 @@ export async function reviewOnTerminal(
 /** False if the person quits. */
 async function askAboutFile(context: Context, own: readonly ReviewHunk[], answers: Answers, ask: Ask) {
   const left = [...own];
+  const askAgain = (hunk: ReviewHunk, text: string) => {
+    context.err(text);
+    left.unshift(hunk);
+  };
   for (let hunk = left.shift(); hunk !== undefined; hunk = left.shift()) {
     const parts = splitShown(hunk);
     const letters = `y,n,r,a,d${parts.length > 1 ? ',s' : ''},q,?`;
@@ -104,38 +106,34 @@ async function askAboutFile(context: Context, own: readonly ReviewHunk[], answer
     else if (answer === 'r') {
       const sentence = await ask('Why? ');
       if (sentence) answers.rejected.push({ id: hunk.id, sentence });
-      else {
-        context.err('not rejected: give the reason, which the agent can read\n');
-        left.unshift(hunk);
-      }
+      else askAgain(hunk, 'not rejected: give the reason, which the agent can read\n');
     } else if (answer === 's' && parts.length > 1) left.unshift(...parts);
-    else if (answer === 's') {
-      context.err('this hunk cannot be split: its changed lines are next to each other\n');
-      left.unshift(hunk);
-    } else if (answer !== 'n' && answer !== 'd' && answer !== 'q' && answer !== undefined) {
-      context.err(parts.length > 1 ? HELP : HELP.replace(/^s - .*\n/m, ''));
-      left.unshift(hunk);
-    }
+    else if (answer === 's')
+      askAgain(hunk, 'this hunk cannot be split: its changed lines are next to each other\n');
+    else if (answer !== 'n' && answer !== 'd' && answer !== 'q' && answer !== undefined)
+      askAgain(hunk, parts.length > 1 ? HELP : HELP.replace(/^s - .*\n/m, ''));
     if (answer === 'q' || answer === undefined) return false;
     if (answer === 'a' || answer === 'd') return true;
   }
   return true;
 }
 
-async function markAnswers(session: Session, { seen, rejected }: Answers, way: Way, now: Date) {
-  const counts = { seen: 0, rejected: 0, missing: 0 };
+async function markAnswers(
+  session: Session,
+  { seen, rejected }: Answers,
+  way: Way,
+  now: Date,
+  sum: { seen: number; rejected: number; missing: number },
+) {
   for (const { id, sentence } of rejected) {
     const { marked, missing } = await markRejected(session, [id], { sentence, way }, now);
-    counts.rejected += asOneChange(marked).length;
-    counts.missing += missing.length;
+    sum.rejected += asOneChange(marked).length;
+    sum.missing += missing.length;
   }
-  if (seen.length === 0) return counts;
+  if (seen.length === 0) return;
   const { marked, missing, waiting } = await markSeen(session, seen, now);
-  return {
-    ...counts,
-    seen: asOneChange(marked.filter(({ path }) => !waiting.includes(path))).length,
-    missing: counts.missing + missing.length,
-  };
+  sum.seen += asOneChange(marked.filter(({ path }) => !waiting.includes(path))).length;
+  sum.missing += missing.length;
 }
 
 /** Control characters are the agent's, and must not reach the terminal. */

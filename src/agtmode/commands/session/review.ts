@@ -64,13 +64,7 @@ export const sessionReview = defineSessionCommand({
     ['agt review --json | jq -r .[].path', 'list all hunks, those that were seen too'],
   ],
   check: (args) => {
-    const acts = [
-      args.seen !== undefined,
-      args.all,
-      args.reject !== undefined,
-      args.new !== undefined,
-      args.reset,
-    ].filter(Boolean);
+    const acts = [args.seen, args.all, args.reject, args.new, args.reset].filter(Boolean);
     if (acts.length > 1)
       throw usageError('--seen, --all, --reject, --new and --reset exclude each other', 'give one');
     if (args.reject !== undefined && !args.message?.trim())
@@ -152,40 +146,45 @@ function hunkJson({ id, path, state, kind, turns, lines, oldStart, newStart, sen
   };
 }
 
+/** `commit`: of the restore that has taken rejected hunks back. */
+function marksJson({ id }: Session, { marked, missing, waiting }: Marked, commit: string | undefined) {
+  return {
+    session_id: id,
+    hunks: marked.map(hunkJson),
+    missing,
+    waiting: waiting.map(displayPath),
+    taken_back: commit ?? null,
+  };
+}
+
+const unmarked = (marked: readonly ReviewHunk[]): Marked => ({ marked, missing: [], waiting: [] });
+
 async function reportMarks(
   session: Session,
   hunks: readonly ReviewHunk[],
-  args: ReviewArguments & { readonly json: boolean },
+  args: ReviewArguments,
   as: ReviewHunk['state'],
 ): Promise<Report> {
   const now = new Date();
   const { dryRun, message = '' } = args;
   if (as === 'rejected' && !args.tell) refuseSubmodules(hunks);
-  const marked = dryRun ? { marked: hunks, missing: [], waiting: [] } : await mark();
-  const restored =
-    args.now && as === 'rejected' && !dryRun ? await takeRejectedBack(session, ['now'], now) : undefined;
-  return {
-    json: {
-      session_id: session.id,
-      hunks: marked.marked.map((hunk) => ({ ...hunkJson(hunk), state: dryRun ? hunk.state : as })),
-      missing: marked.missing,
-      waiting: marked.waiting.map(displayPath),
-      taken_back: restored?.commit ?? null,
-      dry_run: dryRun,
-    },
-    text: `${session.id}: ${describeMarks(marked, as, dryRun)}${as === 'rejected' && !dryRun ? fate() : ''}\n`,
-    warnings: warningsOf(marked),
-  };
-
-  function fate() {
-    return args.now && restored === undefined ? '' : describeFate(session.id, marked, wayOf(args));
-  }
-
-  function mark(): Promise<Marked> {
+  const way = wayOf(args);
+  const mark = (): Promise<Marked> => {
     if (as === 'new') return markNew(session, idsOf(hunks), now);
     if (as === 'seen') return markSeen(session, idsOf(hunks), now);
-    return markRejected(session, idsOf(hunks), { sentence: message, way: wayOf(args) }, now);
-  }
+    return markRejected(session, idsOf(hunks), { sentence: message, way }, now);
+  };
+  const done = dryRun ? unmarked(hunks) : await mark();
+  const isRejected = as === 'rejected' && !dryRun;
+  const restored = isRejected && args.now ? await takeRejectedBack(session, ['now'], now) : undefined;
+  const isTold = isRejected && (restored !== undefined || !args.now);
+  const json = marksJson(session, done, restored?.commit);
+  const marked = json.hunks.map((hunk) => ({ ...hunk, state: dryRun ? hunk.state : as }));
+  return {
+    json: { ...json, hunks: marked, dry_run: dryRun },
+    text: `${session.id}: ${describeMarks(done, as, dryRun)}${isTold ? describeFate(session.id, done, way) : ''}\n`,
+    warnings: warningsOf(done),
+  };
 }
 
 async function reportTakenBack(
@@ -200,14 +199,7 @@ async function reportTakenBack(
   const files = listSome([...new Set(changes.map(({ path }) => displayPath(path)))]);
   const done = verb(dryRun, 'undid', 'undo');
   return {
-    json: {
-      session_id: session.id,
-      hunks: going.map(hunkJson),
-      missing: [],
-      waiting: [],
-      taken_back: restored?.commit ?? null,
-      dry_run: dryRun,
-    },
+    json: { ...marksJson(session, unmarked(going), restored?.commit), dry_run: dryRun },
     text:
       going.length === 0
         ? `${session.id}: no rejected hunk to undo; those with --tell stay\n`
@@ -229,9 +221,8 @@ async function reportNothingNew(context: Context, session: Session, hunks: reado
 }
 
 async function standingAmong(context: Context, session: Session, hunks: readonly ReviewHunk[]) {
-  const standing = new Set(
-    (await standingRejections(session, TAKEN_BACK, context.now())).map(({ id }) => id),
-  );
+  const rejections = await standingRejections(session, TAKEN_BACK, context.now());
+  const standing = new Set(rejections.map(({ id }) => id));
   return hunks.filter(({ pieces }) => pieces.some(({ piece }) => standing.has(piece.id)));
 }
 
