@@ -99,23 +99,20 @@ async function install(
   const remarks = outcome === 'installed' ? [note, unseen] : [];
   const untrusted =
     `hint: ${title} runs them once you trust them: review them in /hooks of ${title}, ` +
-    `or run agt hooks install ${tool} --trust\n`;
+    `or run agt hooks install ${tool} --trust`;
   return {
     json: { tool, outcome, file: file.path, trusted: trusted ?? null, ...(offered && { mcp: offered }) },
     text: lines([
       `${title}: ${SENTENCES[outcome]} ${showPath(file.path)}`,
       offered && `${title}: agt mcp ${offered.outcome.replaceAll('-', ' ')} in ${showPath(offered.file)}`,
     ]),
-    notes: [
-      ...remarks.map((remark) => (remark ? `note: ${remark}\n` : '')),
-      trusted === false ? untrusted : '',
-    ].join(''),
+    notes: lines([...remarks.map((remark) => remark && `note: ${remark}`), trusted === false && untrusted]),
   };
 }
 
 /** Comes last, and goes first: the file may be that of the hooks, or of the trust. */
 async function offerMcp(context: Context, integration: Integration, project: boolean, dryRun: boolean) {
-  const file = await mcpFile(context, integration, { project });
+  const file = await mcpFile(context, integration, project);
   if (file === undefined) return undefined;
   const program = { command: '', prepare: () => false };
   const done = await installHooks(requireStateDirectory(context), file, program, dryRun);
@@ -163,7 +160,7 @@ export const hooksUninstall = defineCommand({
       async (integration) => {
         const file = await fileOf(integration);
         const stateDir = requireStateDirectory(context);
-        const mcp = await mcpFile(context, integration, args);
+        const mcp = await mcpFile(context, integration, args.project);
         const isOffered = mcp && (await uninstallHooks(stateDir, mcp, args.dryRun)) === 'uninstalled';
         if (!args.dryRun) await takeBackTrust(context, integration, file);
         const done = await uninstallHooks(stateDir, file, args.dryRun);
@@ -208,42 +205,39 @@ export const hooksStatus = defineCommand({
   run: async (args, context) => {
     const integrations = chosenTools(args.tools, !args.tools?.length);
     logKilled(context.env);
-    const lines = await Array.fromAsync(integrations, (one) => statusOf(context, one, args.project));
+    const found = await Array.fromAsync(integrations, (one) => statusOf(context, one, args.project));
     const now = context.now();
-    const rows = lines.map(({ integration, state, last_event: last }) => [
+    const rows = found.map(({ integration, state, last_event: last }) => [
       integration.name,
       `${state.replaceAll('-', ' ')}${integration.isByDocumentation && state !== 'agent-not-found' ? ', untested: made from its documentation' : ''}`,
       last === null ? '-' : `${age(new Date(last.at), now)}${last.event === '' ? '' : ` (${last.event})`}`,
     ]);
-    const isInProject = lines.some(({ state }) => state === 'in-project');
+    const isInProject = found.some(({ state }) => state === 'in-project');
     const ofProject = isInProject ? 'Hooks of this project alone: agt hooks status --project\n' : '';
     return {
-      json: lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line })),
-      text: `${table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows])}${ofProject}${adviceOfOverlay(context, lines)}`,
-      notes: lines.map((line) => warningsOf(line, now)).join(''),
+      json: found.map(({ integration, ...status }) => ({ tool: integration.name, ...status })),
+      text: `${table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows])}${ofProject}${adviceOfOverlay(context, found)}`,
+      notes: found.map((status) => warningsOf(status, now)).join(''),
     };
   },
 });
 
 /** Hooks see what an agent does in a checkout; there is a way to keep it out. */
-function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string {
-  const option = lines.some(({ state }) => state === 'installed') ? overlayOption(cwd) : undefined;
-  return option === undefined
-    ? ''
-    : `note: an agent that must not change your checkout can work on a copy: agt run --new ${option} -- AGENT\n`;
+function adviceOfOverlay({ cwd }: Context, hooks: readonly HookStatus[]): string {
+  const option = hooks.some(({ state }) => state === 'installed') && overlayOption(cwd);
+  const way = `agt run --new ${option} -- AGENT`;
+  return lines([option && `note: an agent that must not change your checkout can work on a copy: ${way}`]);
 }
 
 function warningsOf(status: HookStatus, now: Date): string {
   const { integration, problem, mend, mcp, last_failure: failure } = status;
-  const of = (warning: string) => `warning: ${integration.title}: ${warning}\n`;
-  return [
-    problem === null ? '' : of(problem),
-    mend === null ? '' : `hint: ${mend}\n`,
-    mcp?.problem ? `${of(mcp.problem)}hint: ${mcp.mend}\n` : '',
-    failure === null
-      ? ''
-      : of(`a hook failed ${age(new Date(failure.at), now)}: ${showPath(failure.reason)}`),
-  ].join('');
+  const of = (warning: string) => `warning: ${integration.title}: ${warning}`;
+  return lines([
+    problem !== null && of(problem),
+    mend !== null && `hint: ${mend}`,
+    ...(mcp?.problem ? [of(mcp.problem), `hint: ${mcp.mend}`] : []),
+    failure !== null && of(`a hook failed ${age(new Date(failure.at), now)}: ${showPath(failure.reason)}`),
+  ]);
 }
 
 /** @throws AgtError for an unknown name, or if there is none. */

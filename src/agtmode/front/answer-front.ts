@@ -25,9 +25,8 @@ import { reportAutocommit } from '../output/autocommit.ts';
 const WAIT_MS = 1_000;
 
 export async function answerFront({ agtDir }: Repository, question: Question, env: NodeJS.ProcessEnv) {
-  return question.kind === 'hook'
-    ? answerTool(agtDir, question, env)
-    : answerAutocommit(agtDir, question, env);
+  const answer = question.kind === 'hook' ? answerTool : answerAutocommit;
+  return answer(agtDir, question, env);
 }
 
 const CHECK_MS = 5_000;

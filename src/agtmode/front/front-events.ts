@@ -1,5 +1,4 @@
 /** Parts of the front: it reads an event of an agent, answers it or passes it on, and knows AGT_OFF. */
-
 import { FILE_INPUTS } from '../../integrations/event.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { strayCalls } from '../../layout.ts';
@@ -145,11 +144,9 @@ function quietPart({ name, after, before, ends, lacks = [] }: Quiet): string {
   const checks = [
     `    case $agt_begin in "$agt_head") ${partBefore(before)} agt_will=1 ;; esac\n`,
     ...lacks.map((words) => `    case $agt_event in *${singleQuoted(words)}*) agt_tell ;; esac\n`),
-    ...(ends === undefined
-      ? []
-      : [`    case $agt_event in *${singleQuoted(ends)}) ;; *) agt_tell ;; esac\n`]),
   ];
+  const end = ends ? `    case $agt_event in *${singleQuoted(ends)}) ;; *) agt_tell ;; esac\n` : '';
   return `  ${name})
     ${partBefore(after)}
-${checks.join('')}    ;;`;
+${checks.join('')}${end}    ;;`;
 }

@@ -6,8 +6,7 @@ import { QUESTION_FD } from '../../triggers/watch/questions.ts';
 const FOLDERS = foldersDirectory('$agt_state');
 
 /** Finds the session, or the folder without one: sets `agt_front`, the directory of facts, and `agt_id`. */
-export function placePart(): string {
-  return `# The session folder that this directory is in, or else the worktree.
+export const PLACE_PART = `# The session folder that this directory is in, or else the worktree.
 agt_up=$PWD agt_id='' agt_attached=''
 until [ -z "$agt_up" ]; do
   case \${agt_up%/*} in
@@ -63,7 +62,6 @@ case $agt_named$agt_id in
   ;;
 esac
 case $agt_named in ?*) agt_id=$agt_named ;; esac`;
-}
 
 const { reply, event, pipe } = QUESTION_FD;
 
@@ -74,8 +72,7 @@ const ROUNDS = '..........';
  * Asks a running `agt watch` to capture where something has changed (triggers/watch/questions.ts has the other side). The
  * watcher need not be started as agt would. Whenever it does not answer, the front starts agt.
  */
-export function askPart(): string {
-  return `# The process that watches: the same program, for the same user and settings, which has the pipe open.
+export const ASK_PART = `# The process that watches: the same program, for the same user and settings, which has the pipe open.
 agt_watches() {
   [ -O "$agt_front/.watcher" ] || return
   {
@@ -146,11 +143,9 @@ $agt_event
 AGT
   agt_ask hook "$agt_id" "$agt_tool" || agt_tell
 }`;
-}
 
-/** Starts what looks beside the checks, until it has found something; `waitPart` takes large folders. */
-export function lookPart(): string {
-  return `  exec 2>/dev/null
+/** Starts what looks beside the checks, until it has found something; `WAIT_PART` takes large folders. */
+export const LOOK_PART = `  exec 2>/dev/null
   export LC_ALL=C
   agt_differs() {
     echo changed
@@ -175,7 +170,6 @@ export function lookPart(): string {
   }
   agt_look_in_proc
   agt_grep=$!`;
-}
 
 /** Bytes. A process writes up to 4,096 into a pipe in one piece; a longer list would save agt little. */
 const LONGEST_LIST = 3_000;
@@ -185,8 +179,7 @@ const LONGEST_LIST = 3_000;
  * for one process. agt is started at the first newer path, and gets the others (triggers/front/newer-paths.ts) while it
  * starts. Too many end the search.
  */
-export function waitPart(): string {
-  return `  case $agt_split in
+export const WAIT_PART = `  case $agt_split in
   '') wait "$agt_finds" || agt_differs ;;
   *)
     agt_quit=''
@@ -244,4 +237,3 @@ export function waitPart(): string {
   wait "$agt_grep"
   # 2: a process has ended meanwhile, or is another user's.
   case $? in 1 | 2) [ -r /proc/self/mountinfo ] || agt_differs ;; *) agt_differs ;; esac`;
-}

@@ -18,7 +18,7 @@ import { singleQuoted } from '../../process/shell-quote.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
 import { NEWER_PATHS_FD, NEWER_PATHS_OF } from '../../triggers/front/newer-paths.ts';
 import { type Answered, answered, eventPart, offPart } from './front-events.ts';
-import { askPart, lookPart, placePart, waitPart } from './front-parts.ts';
+import { ASK_PART, LOOK_PART, PLACE_PART, WAIT_PART } from './front-parts.ts';
 
 /** The script has this word in its first lines. */
 export const FRONT_MARK = 'agt-front';
@@ -86,10 +86,10 @@ case $agt_tool,\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_INDEX_FIL
 ,?*) agt_run ;;
 esac
 
-${placePart()}
+${PLACE_PART}
 ${eventPart(integrations)}
 ${offPart(integrations)}
-${askPart()}
+${ASK_PART}
 agt_facts=$agt_front/$agt_id
 if ! [ -f "$agt_facts" ] || ! [ -O "$agt_facts" ]; then agt_look; fi
 
@@ -134,7 +134,7 @@ if [ "$agt_facts" -nt "$agt_clock" ] || [ "$agt_clock" -nt "$agt_front/${FRONT_T
 
 # Several look at the same time. The first line is the answer: changed, or that nothing has.
 agt_looks() {
-${lookPart()}
+${LOOK_PART}
   # The checks.
   agt_says=''
   while IFS= read -r agt_line <&3; do
@@ -177,7 +177,7 @@ ${lookPart()}
     esac
   done
   case $agt_line in end) ;; *) agt_differs ;; esac
-${waitPart()}
+${WAIT_PART}
   echo "unchanged $agt_says"
 }
 if {

@@ -63,8 +63,11 @@ export async function answerPrompt(
   }
   // A person must not be left with half of a restore.
   const isUnfinished = () => !run.isComplete && /^(undo|redo|restore)\b/.test(run.command.words);
-  const rest = () => (isUnfinished() ? { ...event, prompt: `agt ${run.command.words}` } : undefined);
-  return goOnWhenEnded(call, event, () => interrupted(run, event.cwd), rest, answerHere).catch(shownError);
+  const stopped = () => ({
+    reason: interrupted(run, event.cwd),
+    rest: isUnfinished() ? { ...event, prompt: `agt ${run.command.words}` } : undefined,
+  });
+  return goOnWhenEnded(call, event, stopped, answerHere).catch(shownError);
 }
 
 function shownError(error: unknown): string {
@@ -206,10 +209,8 @@ async function unanswered(context: Context, cwd: string): Promise<AgtError | und
   const session = user && sessionContaining(user, context.cwd);
   if (user !== undefined && session !== undefined && isEnded(session)) {
     const { session_id: id, state } = session;
-    const back = `agt -C ${shellQuote(user.git.cwd)} undo ${id}`;
-    return new AgtError(`session "${id}" is ${state}`, {
-      hints: [`to bring it back, in a terminal: ${back}`],
-    });
+    const back = `to bring it back, in a terminal: agt -C ${shellQuote(user.git.cwd)} undo ${id}`;
+    return new AgtError(`session "${id}" is ${state}`, { hints: [back] });
   }
   if (existsSync(cwd)) return undefined;
   return new AgtError(`the folder ${cwd} is gone, and agt has no snapshots of it`, {

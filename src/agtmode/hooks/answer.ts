@@ -191,13 +191,7 @@ async function record(
   };
   if (call.isInBackground) return recordAndSettle();
   const ended = 'the agent ended agt before its snapshot was complete; agt goes on in the background';
-  await goOnWhenEnded(
-    call,
-    event,
-    () => new Error(ended),
-    () => event,
-    recordAndSettle,
-  );
+  await goOnWhenEnded(call, event, () => ({ reason: new Error(ended), rest: event }), recordAndSettle);
 }
 
 /** Nothing is written into a repository without sessions. */

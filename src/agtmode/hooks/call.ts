@@ -119,21 +119,20 @@ export function continueInBackground(call: HookCall, event: HookEvent): void {
 }
 
 /**
- * An agent ends a hook that takes longer than it allows: then another agt goes on in the background with what `rest`
- * returns, if anything is left to do, and hooks.log has the `reason`.
+ * An agent ends a hook that takes longer than it allows: then another agt goes on in the background with the `rest`, if
+ * anything is left to do, and hooks.log has the `reason`.
  */
 export function goOnWhenEnded<T>(
   call: HookCall,
   event: HookEvent,
-  reason: () => Error,
-  rest: () => HookEvent | undefined,
+  stopped: () => { readonly reason: Error; readonly rest: HookEvent | undefined },
   action: () => Promise<T>,
 ): Promise<T> {
   return sayWhenInterrupted(() => {
     call.forget();
-    const left = rest();
-    logEvent(call, event, reason(), left !== undefined);
-    if (left !== undefined) continueInBackground(call, left);
+    const { reason, rest } = stopped();
+    logEvent(call, event, reason, rest !== undefined);
+    if (rest !== undefined) continueInBackground(call, rest);
   }, action);
 }
 

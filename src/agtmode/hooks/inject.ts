@@ -6,15 +6,13 @@ import { findHooks } from '../../integrations/install/install.ts';
 import type { Injection, Integration } from '../../integrations/integration.ts';
 import { agentOf } from '../../integrations/tools.ts';
 import { injectedDirectory } from '../../layout.ts';
+import type { CommandLine } from '../../running/command.ts';
 import type { Namespace } from '../../workspace/namespace.ts';
 import type { Context } from '../context.ts';
 import { hooksProgram } from '../front/write-front.ts';
 import { hooksFile } from './status.ts';
 
-interface Command {
-  readonly words: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-}
+type Command = Pick<CommandLine, 'words' | 'env'>;
 
 export async function injectHooks(
   context: Context,

@@ -107,15 +107,10 @@ export function isInstalled({ program, home }: Integration, { env }: Context): b
   return onPath || existsSync(home(env));
 }
 
-interface Wanted {
-  readonly project: boolean;
-  readonly worktrees?: boolean;
-}
-
 export async function hooksFile(
   context: Context,
   integration: Integration,
-  { project, worktrees = false }: Wanted,
+  { project, worktrees = false }: { readonly project: boolean; readonly worktrees?: boolean },
 ): Promise<HooksFile> {
   const settings = integration.settings(integration.name, { worktrees });
   const path = project
@@ -125,11 +120,7 @@ export async function hooksFile(
 }
 
 /** The file that names `agt mcp`; undefined for an agent without MCP. */
-export async function mcpFile(
-  context: Context,
-  { name, mcp, home }: Integration,
-  { project }: Wanted,
-): Promise<HooksFile | undefined> {
+export async function mcpFile(context: Context, { name, mcp, home }: Integration, project: boolean) {
   if (mcp === undefined) return undefined;
   const { file } = mcp;
   const ofUser = typeof file === 'string' ? join(home(context.env), file) : file(context.env);
@@ -143,7 +134,7 @@ const STARTED = /"?command"?\s*[:=]\s*\[?\s*("(?:[^"\\]|\\.)*")/;
 
 /** The entry of `agt mcp`; undefined if there is none. `problem`: it does not start this agt. */
 export async function mcpStatus(context: Context, integration: Integration, project: boolean) {
-  const file = await mcpFile(context, integration, { project });
+  const file = await mcpFile(context, integration, project);
   // A file that agt cannot read is the subject of agt hooks install.
   const entry = file && (await findHooks(file).catch(() => undefined));
   if (file === undefined || entry === undefined) return undefined;

@@ -53,9 +53,8 @@ export async function keepFence(acting: Agent, event: FileEvent): Promise<string
 /** The model may tell the user. */
 function adviceOfOverlay({ worktree, commonDir }: Repository): string {
   const option = overlayOption(worktree ?? commonDir);
-  return option === undefined
-    ? ''
-    : ` (In a session that the user makes with agt run ${option}, that path is the sandbox.)`;
+  if (option === undefined) return '';
+  return ` (In a session that the user makes with agt run ${option}, that path is the sandbox.)`;
 }
 
 /** Before the call. `folders`: real paths. Those that could not be captured are not its work afterwards. */
