@@ -126,10 +126,8 @@ export async function printNewSession(
   context.out(lines(text));
   for (const { path, reason } of notIncluded)
     context.err(`note: ${showPath(path)} was not copied, though .worktreeinclude names it: ${reason}\n`);
-  if (record.from && files !== undefined)
-    context.err(
-      `note: it has the commits of ${record.from} alone; with its files: agt fork ${record.from}\n`,
-    );
+  if (from && files !== undefined)
+    context.err(`note: it has the commits of ${from} alone; with its files: agt fork ${from}\n`);
   context.err(await notesOnStaying(files));
 }
 

@@ -126,11 +126,7 @@ async function folderNamed({ cwd, env }: Context, given: string): Promise<Sessio
 }
 
 /** The command that takes a snapshot here. Where agt takes none, the next step, with or without the reason. */
-export async function adviceToSnapshot(
-  context: Context,
-  purpose: string,
-  withReason = true,
-): Promise<string> {
+export async function adviceToSnapshot(context: Context, purpose: string, withReason = true) {
   const { folder, user } = await folderHere(context);
   const refused = whyRefused(context.folderAccess(), folder, user);
   if (refused === undefined) return `${purpose}: ${agtInFolder(context.cwd)} snapshot`;
@@ -142,12 +138,9 @@ function noSession({ env }: Context, given: string, folder: string, attached: Se
   const problem = `there is no session "${given}" here: ${showPath(folder)} is in no git repository`;
   const elsewhere = inOtherRepositories(env, given);
   if (attached !== undefined) return new AgtError(problem, { hints: [...elsewhere, needsNoId(attached)] });
-  return new AgtError(`${problem}, and has no snapshots`, {
-    hints: [
-      ...(elsewhere.length > 0 ? elsewhere : ['for sessions, change to a repository']),
-      'the folders that have snapshots: agt du --folders',
-    ],
-  });
+  const sessions = elsewhere.length > 0 ? elsewhere : ['for sessions, change to a repository'];
+  const hints = [...sessions, 'the folders that have snapshots: agt du --folders'];
+  return new AgtError(`${problem}, and has no snapshots`, { hints });
 }
 
 function needsNoId({ record }: Session): string {

@@ -36,10 +36,7 @@ async function hookSteps(context: Context): Promise<Step[]> {
   const present = INTEGRATIONS.filter((integration) => isInstalled(integration, context));
   const states = await Array.fromAsync(present, (one) => stateOfHooks(context, one).catch(() => 'unknown'));
   const titles = (state: string) =>
-    present
-      .filter((_, n) => states[n] === state)
-      .map(({ title }) => title)
-      .join(', ');
+    present.flatMap(({ title }, n) => (states[n] === state ? title : [])).join(', ');
   const command = 'agt hooks install --all';
   if (states.includes('missing')) return [[command, `each step of ${titles('missing')} becomes a snapshot`]];
   if (states.includes('old')) return [[command, `the hooks of ${titles('old')} are not those of this agt`]];

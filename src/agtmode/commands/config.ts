@@ -190,10 +190,9 @@ async function globalFile(context: Context, name: string): Promise<string> {
   const file = globalConfigPath(context.env);
   if (file === undefined)
     throw new AgtError('cannot find ~/.agtconfig: HOME is not set', { hints: ['set HOME'] });
+  if (!PREFIXES.includes(name)) return file;
   // A setting of all repositories can be changed in any place, whatever is wrong with it.
-  const repository = PREFIXES.includes(name)
-    ? await context.repositoryIfAny().catch(() => undefined)
-    : undefined;
+  const repository = await context.repositoryIfAny().catch(() => undefined);
   const sessions = repository === undefined ? 0 : listRecords(repository).records.length;
   if (sessions > 0)
     context.err(

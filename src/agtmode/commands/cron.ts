@@ -1,5 +1,6 @@
 /** agt cron install, remove, show: the crontab line that autocommits every session of a repository. */
 import { basename, dirname } from 'node:path';
+import { displayPath } from '../../disk/path-bytes.ts';
 import { usageError } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import {
@@ -41,7 +42,7 @@ export const cronInstall = defineCommand({
     const before = await readCrontab(context.env);
     const after = putLine(before, repository, line);
     if (after !== before && !args.dryRun) await writeCrontab(context.env, after);
-    return `${toText(line)}\n`;
+    return `${displayPath(line)}\n`;
   },
 });
 
@@ -56,7 +57,7 @@ export const cronRemove = defineCommand({
     const line = findLine(before, repository);
     if (line === undefined) return NO_LINE;
     if (!args.dryRun) await writeCrontab(context.env, removeLine(before, repository));
-    return `${verb(args.dryRun, 'removed', 'remove')}: ${toText(line)}\n`;
+    return `${verb(args.dryRun, 'removed', 'remove')}: ${displayPath(line)}\n`;
   },
 });
 
@@ -68,7 +69,7 @@ export const cronShow = defineCommand({
   run: async (_, context) => {
     const { commonDir } = await context.repository();
     const bytes = findLine(await readCrontab(context.env), toBytes(commonDir));
-    const line = bytes === undefined ? null : toText(bytes);
+    const line = bytes === undefined ? null : displayPath(bytes);
     return { json: { repository: commonDir, line }, text: line === null ? NO_LINE : `${line}\n` };
   },
 });
@@ -92,8 +93,4 @@ function gitEnvironment(context: Context): Record<string, string> {
 /** A crontab is handled with one byte per character. */
 function toBytes(text: string): string {
   return Buffer.from(text).toString('latin1');
-}
-
-function toText(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString();
 }

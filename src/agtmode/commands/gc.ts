@@ -94,22 +94,21 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const coming = total + unreachable.expired;
   const isNothing = outcomes.length === 0 && coming === 0;
   const time = pruneBefore.replace(/\.ago$/, '').replaceAll('.', ' ');
-  const when =
-    total === 0 || pruneBefore === 'now'
-      ? ''
-      : `: objects older than ${time} now, younger ones in a later agt gc`;
-  const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
+  const isLater = total > 0 && pruneBefore !== 'now';
+  const when = isLater ? `: objects older than ${time} now, younger ones in a later agt gc` : '';
+  const would = `would free about ${showSize(coming)}, and what packing saves${when}\n`;
+  const done = disk === null ? '' : describeDisk(disk);
+  const told = outcomes.map((outcome): Told => {
+    const { session_id: id } = outcome.plan.record;
+    return { ...outcome, bytes: bytes.get(id) ?? 0, remote: copies.get(id) };
+  });
+  const sessions = told.map(outcomeJson);
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
     json: dryRun ? { sessions, bytes: coming, young: unreachable.young } : { sessions, errors: failed, disk },
     text: [
-      ...outcomes.map((outcome) => describeOutcome(outcome, bytes, copies, dryRun)),
-      dryRun
-        ? isNothing
-          ? NOTHING_BUT_PACKS
-          : `would free about ${showSize(coming)}, and what packing saves${when}\n`
-        : '',
-      disk === null ? '' : describeDisk(disk),
+      ...told.map((one) => describeOutcome(one, dryRun)),
+      dryRun ? (isNothing ? NOTHING_BUT_PACKS : would) : done,
     ].join(''),
     notes: lines([
       ...[...stays].map(([id, reason]) => `note: ${id} stays: ${reason}`),
@@ -133,26 +132,22 @@ const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plai
   thin: ['thinned out, deleted', 'thin out, delete'],
 };
 
-function describeOutcome(
-  { plan, work }: SessionOutcome,
-  bytes: ReadonlyMap<string, number>,
-  copies: ReadonlyMap<string, string>,
-  isDryRun: boolean,
-): string {
+/** `remote`: the one that has a copy. */
+type Told = SessionOutcome & { readonly bytes: number; readonly remote: string | undefined };
+
+function describeOutcome({ plan, work, bytes, remote }: Told, isDryRun: boolean): string {
   const { record, chain, going, action } = plan;
   const id = record.session_id;
-  const remote = action === 'drop' ? copies.get(id) : undefined;
   if (plan.refused !== undefined) return `${id}: skipped: ${plan.refused}\n`;
-  const size = showSize(bytes.get(id) ?? 0);
   const done = `${verb(isDryRun, ...VERBS[action])} ${going} of ${plural(chain.snapshots.length, 'snapshot')}`;
   const branch = work && `${shortBranch(work.ref)} (${shortOid(work.commit)})`;
   const fate = work?.stays
     ? `${verb(isDryRun, 'kept', 'keep')} ${branch}, which has commits that are not merged, or is checked out`
     : `${verb(isDryRun, 'deleted', 'delete')} ${branch}: your branches have its commits`;
   return lines([
-    `${id}: ${done} (${size})`,
+    `${id}: ${done} (${showSize(bytes)})`,
     work !== undefined && `${id}: ${fate}`,
-    remote !== undefined && `${id}: ${remote} has a copy: agt session pull ${id} ${remote} --take`,
+    action === 'drop' && remote && `${id}: ${remote} has a copy: agt session pull ${id} ${remote} --take`,
   ]);
 }
 
@@ -183,19 +178,15 @@ function describeGarbage(files: readonly GarbageFile[]): string {
   return `${listSome(paths, LISTED)} (${showSize(files.reduce((sum, { bytes }) => sum + bytes, 0))})`;
 }
 
-function outcomeJson(
-  { plan, work }: SessionOutcome,
-  bytes: ReadonlyMap<string, number>,
-  copies: ReadonlyMap<string, string>,
-) {
+function outcomeJson({ plan, work, bytes, remote }: Told) {
   return {
     session_id: plan.record.session_id,
     action: plan.action,
     snapshots: plan.chain.snapshots.length,
     going: plan.going,
-    bytes: bytes.get(plan.record.session_id) ?? 0,
+    bytes,
     work_branch_kept: work?.stays ? shortBranch(work.ref) : null,
-    remote: copies.get(plan.record.session_id) ?? null,
+    remote: remote ?? null,
     refused: plan.refused ?? null,
   };
 }

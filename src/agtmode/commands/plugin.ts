@@ -9,7 +9,7 @@ import { pluginFiles } from '../../integrations/plugin.ts';
 import { findIntegration, INTEGRATIONS } from '../../integrations/tools.ts';
 import { ownVersion } from '../../process/invocation.ts';
 import { defineCommand, option } from '../command-line/command.ts';
-import { lines, showPath } from '../output/format.ts';
+import { lines, showPath, verb } from '../output/format.ts';
 
 const NAMES = INTEGRATIONS.filter(({ plugin }) => plugin !== undefined).map(({ name }) => name);
 
@@ -53,11 +53,10 @@ export const plugin = defineCommand({
       writeFileAtomic(join(directory, path), text);
     }
     const paths = changed.map(([path]) => path);
+    const wrote = verb(args.dryRun, 'wrote', 'write');
     return {
       json: { directory, tool: args.for, files: paths, dry_run: args.dryRun },
-      text: lines(
-        paths.map((path) => `${args.dryRun ? 'would write' : 'wrote'} ${showPath(join(args.dir, path))}`),
-      ),
+      text: lines(paths.map((path) => `${wrote} ${showPath(join(args.dir, path))}`)),
     };
   },
 });

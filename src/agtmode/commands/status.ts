@@ -67,6 +67,7 @@ export const status = defineCommand({
       const { state_reason: reason = '', ...record } = line.view.record;
       return isTold(reason) ? { ...line, view: { ...line.view, record } } : line;
     };
+    const untold = failures.filter(({ reason }) => !isTold(reason));
     const describe = () => [
       ...(repository === undefined
         ? [`${folder?.text}\nno sessions: this folder is in no git repository\n`]
@@ -77,10 +78,7 @@ export const status = defineCommand({
           ]),
       describeSettings(context, settings),
       describeProblems(context, findings),
-      describeHookFailures(
-        context,
-        failures.filter(({ reason }) => !isTold(reason)),
-      ),
+      describeHookFailures(context, untold),
     ];
     return {
       json: {
@@ -188,13 +186,12 @@ function describeSessions(context: Context, sessions: readonly StatusLine[], end
 /** Where sessions are on remotes at all: what would be lost together with this disk. */
 function onlyHere(sessions: readonly StatusLine[], ended: readonly string[]): string {
   const ids = sessions.flatMap(({ view, debt }) => (debt?.pushed_at === null ? view.record.session_id : []));
-  const parts = [
+  return lines([
     ids.length > 0 &&
       `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, FEW)}`,
     ended.length > 0 &&
       `${plural(ended.length, 'ended session')} on no remote, with work that no branch has: ${listSome(ended, FEW)}`,
-  ];
-  return lines(parts);
+  ]);
 }
 
 /** The ended sessions with work that neither a branch nor a remote has, and that nobody has rejected. */

@@ -73,18 +73,16 @@ export const ui = defineCommand({
 async function exportTo(file: string, force: boolean, context: Context, given: string | undefined) {
   const words = 'an export is of one session: agt ui --session ID --export FILE';
   const session = await sessionHere(context, given, words);
-  const { record } = session;
-  const html = await htmlOf(context, session);
-  const to = { file: resolve(context.cwd, file), force };
-  await writeFile(to, async (path) => writeFileSync(path, html, { flag: 'wx' }));
-  return `${showPath(file)} has the timeline, the review and the diffs of ${record.session_id}\n`;
+  await writeHtml(context, session, { file: resolve(context.cwd, file), force });
+  return `${showPath(file)} has the timeline, the review and the diffs of ${session.id}\n`;
 }
 
-export async function htmlOf(context: Context, session: Session): Promise<string> {
-  const { repository, record } = session;
+export async function writeHtml(context: Context, session: Session, to: Parameters<typeof writeFile>[0]) {
+  const { repository, record, id } = session;
   const { exportPage } = await import('../../page/export.ts');
   const place = { cwd: repository.git.cwd, sandbox: record.sandbox };
-  return exportPage(runHere(context), place, record.session_id, await secretsCutter(session));
+  const html = await exportPage(runHere(context), place, id, await secretsCutter(session));
+  await writeFile(to, async (path) => writeFileSync(path, html, { flag: 'wx' }));
 }
 
 function openInBrowser(address: string): void {

@@ -43,10 +43,13 @@ export const uninstall = defineCommand({
       });
     }
     const kept = dryRun ? [] : await removeAgt(repository, plan, context.now());
-    const branches = kept.map((branch) => `note: the branch ${branch} belongs to no session, and stays\n`);
-    const objects =
-      'note: git gc deletes the objects of the snapshots in two weeks; at once: git gc --prune=now\n' +
-      'note: hooks, the shim and snapshots of folders stay; see: agt hooks status, agt du --folders\n';
+    const branches = kept.map((branch) => `the branch ${branch} belongs to no session, and stays`);
+    const objects = [
+      'git gc deletes the objects of the snapshots in two weeks; at once: git gc --prune=now',
+      'hooks, the shim and snapshots of folders stay; see: agt hooks status, agt du --folders',
+    ];
+    const would = [...losses, ...about, ...(needsForce ? [way] : [])];
+    const notes = dryRun ? would : [...branches, ...about, ...objects];
     const deleted = verb(dryRun, 'deleted', 'delete');
     const ids = sessions.map(({ session }) => session.id);
     return {
@@ -64,11 +67,7 @@ export const uninstall = defineCommand({
         pushed && `${deleted} ${pushed}`,
         `${verb(dryRun, 'removed', 'remove')} agt from ${showPath(repository.commonDir)}`,
       ]),
-      notes: [
-        ...(dryRun ? losses.map((loss) => `note: ${loss}\n`) : branches),
-        ...about.map((one) => `note: ${one}\n`),
-        dryRun ? (needsForce ? `note: ${way}\n` : '') : objects,
-      ].join(''),
+      notes: lines(notes.map((note) => `note: ${note}`)),
     };
   },
 });

@@ -1,6 +1,7 @@
 /** Lines with their origins as a record of Agent Trace 0.1.0, which other tools read: https://agent-trace.dev */
 import { randomUUID } from 'node:crypto';
 import { displayPath } from '../../disk/path-bytes.ts';
+import { ownVersion } from '../../process/invocation.ts';
 import type { AuthoredLine } from '../../timetravel/blame/blame.ts';
 
 interface Range {
@@ -11,23 +12,22 @@ interface Range {
 /** `path`: in the repository, of the revision whose lines these are. */
 export function agentTrace(
   lines: readonly AuthoredLine[],
-  about: { readonly path: string; readonly revision: string; readonly version: string; readonly now: Date },
+  about: { readonly path: string; readonly revision: string; readonly now: Date },
 ) {
   const conversations = Map.groupBy(lines, ({ origin }) =>
     origin?.author === 'agent' ? `${origin.session} ${origin.turn ?? ''}` : (origin?.author ?? 'other'),
   );
+  const file = {
+    path: displayPath(about.path),
+    conversations: [...conversations.values()].map(conversation),
+  };
   return {
     version: '0.1.0',
     id: randomUUID(),
     timestamp: about.now.toISOString(),
     vcs: { type: 'git', revision: about.revision },
-    tool: { name: 'agt', version: about.version },
-    files: [
-      {
-        path: displayPath(about.path),
-        conversations: [...conversations.values()].map(conversation),
-      },
-    ],
+    tool: { name: 'agt', version: ownVersion() },
+    files: [file],
   };
 }
 

@@ -3,7 +3,7 @@ import { SETTING_KEYS } from '../../config/setting-table.ts';
 import { EXIT } from '../../errors.ts';
 import { type Command, type OptionTable, usageOf } from '../command-line/command.ts';
 import { valueName } from '../command-line/value-names.ts';
-import { capitalized, sentence } from './format.ts';
+import { capitalized, sentence, table } from './format.ts';
 
 type Pairs = readonly (readonly [left: string, right: string])[];
 
@@ -61,7 +61,7 @@ export function overview(groups: Groups, shortForms: Iterable<string>): string {
   return [
     'usage: agt [-C <path>] <command> [options]\n\n',
     ...INTRODUCTION.map((line) => `${line}\n`),
-    `\nTerms:\n${lines(TERMS, widthOf(TERMS))}\n`,
+    `\nTerms:\n${table(TERMS, '  ')}\n`,
     ...Object.entries(groups).map(([heading, commands]) => section(`${heading}:`, commands.map(rowOf))),
     `The word session can be left out: agt ${[...shortForms].join(', ')}.\n\n`,
     section('Help and git:', BUILT_IN),
@@ -81,11 +81,9 @@ function lines(pairs: Pairs, width: number): string {
 }
 
 export function optionLines(options: OptionTable): string {
-  const pairs = Object.entries(options).map(optionPair);
-  return lines(pairs, widthOf(pairs));
+  return table(Object.entries(options).map(optionPair), '  ');
 }
 
-/** Width of the left column, with the gap to the right one. */
 function widthOf(pairs: Pairs): number {
   return Math.max(...pairs.map(([left]) => left.length)) + 2;
 }

@@ -36,10 +36,7 @@ export const bisectRun = defineSessionCommand({
     "session has to be good, without --to the last snapshot bad; agt runs the command there as well. git's own command " +
     'is agt git bisect run.',
   options: {
-    from: {
-      ...option.value(`the newest snapshot known to be good: ${SNAPSHOT_FORMS}`),
-      valueName: 'snapshot',
-    },
+    from: option.named('snapshot', `the newest snapshot known to be good: ${SNAPSHOT_FORMS}`),
     to: option.value('a snapshot known to be bad (default: the last one)'),
     jobs: option.value('so many copies at once (default: the number of cores)', 'j'),
     patch: option.flag('show what the snapshot changed', 'p'),

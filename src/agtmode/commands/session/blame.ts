@@ -8,7 +8,6 @@ import { findObjects } from '../../../git/objects/object-reader.ts';
 import { findRenames } from '../../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../../git/objects/scratch-index.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
-import { ownVersion } from '../../../process/invocation.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { commandToRestore } from '../../../session/advised-commands.ts';
 import type { SessionId } from '../../../session/id.ts';
@@ -68,13 +67,9 @@ export const blame = defineCommand({
     });
     if (args.export !== undefined) {
       await context.repository();
-      const version = ownVersion();
       const name = await gitText(await context.git(), ['rev-parse', '--verify', revision ?? 'HEAD']);
-      context.out(
-        json(
-          agentTrace(lines, { path: lines[0]?.path ?? file, revision: name, version, now: context.now() }),
-        ),
-      );
+      const about = { path: lines[0]?.path ?? file, revision: name, now: context.now() };
+      context.out(json(agentTrace(lines, about)));
       return 0;
     }
     if (args.json) return { json: lines.map(lineJson) };
@@ -181,9 +176,7 @@ async function withWholeNames(git: Git, lines: readonly AuthoredLine[]): Promise
   const known = new Map(short.map((name, i) => [name, found[i]?.oid]));
   return lines.map((line) => {
     const snapshot = known.get(line.origin?.snapshot ?? '');
-    return line.origin === undefined || snapshot === undefined
-      ? line
-      : { ...line, origin: { ...line.origin, snapshot } };
+    return line.origin && snapshot ? { ...line, origin: { ...line.origin, snapshot } } : line;
   });
 }
 
@@ -200,35 +193,26 @@ export function describeOrigin({ origin }: Pick<AuthoredLine, 'origin'>): string
   return [who, session, ...(turn === undefined ? [] : [`turn ${turn}`]), tool ?? ''].join(' ').trimEnd();
 }
 
+/** All as wide as the widest one, for a reader. */
+function padded(cells: readonly string[]): string[] {
+  const widths = cells.map((cell) => displayPath(cell).length);
+  const widest = Math.max(0, ...widths);
+  return cells.map((cell, i) => cell + ' '.repeat(widest - (widths[i] ?? 0)));
+}
+
 function humanText(lines: readonly AuthoredLine[]): string {
-  const rows = lines.map((line) => {
-    const { commit, path, number, details } = line;
-    const described = describeOrigin(line);
-    const isBoundary = details.has('boundary');
-    return {
-      hash: isBoundary ? `^${shortOid(commit).slice(0, -1)}` : shortOid(commit),
-      path,
-      who: described === undefined ? (details.get('author') ?? '') : asBytes(described),
-      when: dateOf(line, described !== undefined),
-      number: String(number),
-      content: line.content,
-    };
+  const origins = lines.map(describeOrigin);
+  const names = origins.map((one, i) => (one ? asBytes(one) : (lines[i]?.details.get('author') ?? '')));
+  const isOneFile = new Set(lines.map(({ path }) => path)).size === 1;
+  const [who, where] = [padded(names), padded(lines.map(({ path }) => (isOneFile ? '' : ` ${path}`)))];
+  const digits = Math.max(0, ...lines.map(({ number }) => String(number).length));
+  const rows = lines.map((line, i) => {
+    const { commit, number, details, content } = line;
+    const hash = details.has('boundary') ? `^${shortOid(commit).slice(0, -1)}` : shortOid(commit);
+    const when = dateOf(line, origins[i] !== undefined);
+    return `${hash}${where[i]} (${who[i]} ${when} ${String(number).padStart(digits)}) ${content}\n`;
   });
-  const width = (of: (row: (typeof rows)[number]) => string) =>
-    Math.max(0, ...rows.map((row) => displayPath(of(row)).length));
-  const withPaths = new Set(rows.map(({ path }) => path)).size > 1;
-  const [paths, names, numbers] = [
-    width((row) => row.path),
-    width(({ who }) => who),
-    width((row) => row.number),
-  ];
-  const pad = (text: string, to: number) => text + ' '.repeat(Math.max(0, to - displayPath(text).length));
-  return rows
-    .map(({ hash, path, who, when, number, content }) => {
-      const where = withPaths ? ` ${pad(path, paths)}` : '';
-      return `${hash}${where} (${pad(who, names)} ${when} ${number.padStart(numbers)}) ${content}\n`;
-    })
-    .join('');
+  return rows.join('');
 }
 
 /** `2026-11-25 14:31:08 +0100`, in the time zone of the author; of a step, in that of the person who asks. */

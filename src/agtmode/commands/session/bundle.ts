@@ -1,19 +1,19 @@
 /** agt session bundle, and agt session open for the file that it makes. */
-import { statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { showSize } from '../../../config/values.ts';
 import { plural, usageError } from '../../../errors.ts';
 import { idProblem } from '../../../session/id.ts';
 import { recordNamed } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
-import { bundleSession, openBundle, writeFile } from '../../../travel/bundle.ts';
+import { bundleSession, openBundle } from '../../../travel/bundle.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { lines, showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
-import { htmlOf } from '../ui.ts';
+import { writeHtml } from '../ui.ts';
 import { PLAIN } from './travel.ts';
 
 export const sessionBundle = defineSessionCommand({
@@ -41,17 +41,12 @@ export const sessionBundle = defineSessionCommand({
     const file = resolve(context.cwd, args.file);
     const { record } = session;
     if (args.html) {
-      const html = await htmlOf(context, session);
-      await writeFile({ ...args, file }, async (path) => writeFileSync(path, html, { flag: 'wx' }));
+      await writeHtml(context, session, { ...args, file });
       return { text: `${showPath(args.file)} has the timeline and the diffs of ${session.id}\n` };
     }
     const request = { ...args, file, env: context.env, now: context.now() };
-    const { snapshots, size, requires, madeKey } = await interruptible(
-      context,
-      session,
-      bundleSession,
-      request,
-    );
+    const bundled = await interruptible(context, session, bundleSession, request);
+    const { snapshots, size, requires, madeKey } = bundled;
     const amount = `${plural(snapshots, 'snapshot')}, ${showSize(size)}${args.plain ? ', not encrypted' : ''}`;
     return {
       json: { ...recordJson(record), file, snapshots, bytes: size, requires, encrypted: !args.plain },

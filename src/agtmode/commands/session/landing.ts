@@ -31,7 +31,7 @@ export const sessionSync = defineSessionCommand({
     'branch -m, the branch of --from takes its place.',
   options: {
     rebase: option.flag('rebase the commits of the sandbox instead of merging'),
-    from: { ...option.value('the branch to bring in (default: the user branch)'), valueName: 'branch' },
+    from: option.named('branch', 'the branch to bring in (default: the user branch)'),
     ...option.shared('wait', 'dry-run', 'quiet', 'json'),
   },
   examples: [
@@ -42,29 +42,22 @@ export const sessionSync = defineSessionCommand({
     const request = { ...args, now: context.now() };
     const result = await interruptible(context, session, syncSession, request);
     const { branch, commits, own, reverting, dropped, head, conflicts, operation } = result;
-    const isBlocked = conflicts.length > 0;
-    return {
-      json: {
-        session_id: session.record.session_id,
-        branch,
-        commits,
-        own_commits: own.length,
-        ...orNull({ reverted_by: reverting }),
-        dropped_commits: dropped.commits,
-        head_commit: head,
-        operation,
-        conflicts,
-        dry_run: args.dryRun,
-      },
-      text: isBlocked
-        ? ''
-        : describeSync(result, args.dryRun) +
-          describeUserBranch(session, result, args.dryRun) +
-          describeDropped(result, args.dryRun) +
-          describeRevert(result, args.dryRun),
-      notes: isBlocked ? describeConflicts(result, args.dryRun) : '',
-      failed: conflicts.length > 0,
+    const { dryRun } = args;
+    const json = {
+      session_id: session.id,
+      branch,
+      commits,
+      own_commits: own.length,
+      ...orNull({ reverted_by: reverting }),
+      dropped_commits: dropped.commits,
+      head_commit: head,
+      operation,
+      conflicts,
+      dry_run: dryRun,
     };
+    if (conflicts.length > 0) return { json, notes: describeConflicts(result, dryRun), failed: true };
+    const done = describeSync(result, dryRun) + describeUserBranch(session, result, dryRun);
+    return { json, text: done + describeDropped(result, dryRun) + describeRevert(result, dryRun) };
   },
 });
 
@@ -211,10 +204,7 @@ export const sessionExport = defineSessionCommand({
     'if its HEAD is not the work branch, if a commit to push contains a snapshot of the session folder, or if the ' +
     'target is the default branch of the remote.',
   options: {
-    as: {
-      ...option.value('push to this branch (default: the name of the work branch)'),
-      valueName: 'branch',
-    },
+    as: option.named('branch', 'push to this branch (default: the name of the work branch)'),
     remote: option.value('push to this remote (default: the remote of the user branch)'),
     'allow-dirty': option.flag('push although the sandbox has uncommitted changes'),
     'force-default': option.flag('push although the branch is the default branch of the remote'),

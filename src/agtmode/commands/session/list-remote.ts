@@ -54,11 +54,8 @@ function takenSince(
     const holder = copies
       .map(({ share }) => holders.get(share))
       .find((one) => one && !isHere({ repository }, one));
-    return holder
-      ? [
-          `note: ${id} is still active here, but ${placeOf(holder)} has taken it; a push makes it away here: agt session push ${id}`,
-        ]
-      : [];
+    if (!holder) return [];
+    return `note: ${id} is still active here, but ${placeOf(holder)} has taken it; a push makes it away here: agt session push ${id}`;
   });
 }
 

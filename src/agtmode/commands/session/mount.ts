@@ -99,13 +99,12 @@ export const sessionMount = defineCommand({
   run: async (args, context) => {
     if (args.to === undefined) return listAll(context, args);
     const { id, dir } = wordsOf(args);
-    const session = await sessionHere(context, givenSession({ id, session: args.session })).catch(
-      (error: unknown) => {
-        if (id === undefined || !isAgtError(error)) throw error;
+    const given = givenSession({ id, session: args.session });
+    const session = await sessionHere(context, given).catch((error: unknown) => {
+      if (id !== undefined && isAgtError(error))
         error.hints.push('put the id first: agt session mount ID DIRECTORY --to SNAPSHOT');
-        throw error;
-      },
-    );
+      throw error;
+    });
     const now = context.now();
     const snapshot = await session.find(args.to, now);
     const request = { snapshot, directory: dir, cwd: context.cwd, copy: args.copy, now };
@@ -118,10 +117,7 @@ export const sessionMount = defineCommand({
   },
 });
 
-interface Words {
-  readonly id: string | undefined;
-  readonly dir: string | undefined;
-}
+type Words = Readonly<Record<'id' | 'dir', string | undefined>>;
 
 /** A single word is the directory if it cannot be the id: with --session, and if it is a path. */
 function wordsOf({ id, dir, session }: Words & { readonly session: string | undefined }): Words {

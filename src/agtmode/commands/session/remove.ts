@@ -158,13 +158,9 @@ async function confirm(context: Context, record: SessionRecord, unsaved: readonl
     const ways = isEnded(record) ? wayBack(record) : ['keep the branches: leave out --delete-branch'];
     const isMergeable = !unsaved.every((one) => /labelled snapshots?$/.test(one));
     const merge = isMergeable && !isEnded(record) ? ['export or merge the work first'] : [];
-    throw new AgtError(`${reason}; --delete-branch would lose this work`, {
-      hints: [
-        ...merge,
-        ...ways.map((way) => (merge.length > 0 ? `or ${way}` : way)),
-        'or lose the work: add --force',
-      ],
-    });
+    const others = ways.map((way) => (merge.length > 0 ? `or ${way}` : way));
+    const hints = [...merge, ...others, 'or lose the work: add --force'];
+    throw new AgtError(`${reason}; --delete-branch would lose this work`, { hints });
   }
   const question = `${reason}. Delete the branches anyway?`;
   if (!(await askYesOrNo(context, question, 'interrupted; nothing was removed')))

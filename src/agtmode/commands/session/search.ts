@@ -171,15 +171,8 @@ export function stepJson({ snapshot, folder, agent, author, prompt }: Step) {
     commit,
     at: time.toISOString(),
     author,
-    ...orNull({
-      agent,
-      conversation,
-      prompt,
-      label,
-      tool,
-      call_id: (before ?? call)?.id,
-      summary: call?.summary,
-    }),
+    ...orNull({ agent, conversation, prompt, label, tool }),
+    ...orNull({ call_id: (before ?? call)?.id, summary: call?.summary }),
     ...orNull({ before: before?.tool, outcome: call?.outcome, by_session: bySession }),
   };
 }
@@ -211,10 +204,8 @@ function lineWriter(
   ];
   const start = cells.reduce((sum, { width }) => sum + width + GAP.length, 0);
   const room = Math.max(WIDEST_STEP, (context.columns ?? Infinity) - start - '+ '.length);
-  const headings = [
-    ...cells.map(({ heading, width }) => heading.padEnd(width)),
-    inPrompts ? 'PROMPT' : 'TEXT',
-  ];
+  const headings = cells.map(({ heading, width }) => heading.padEnd(width));
+  headings.push(inPrompts ? 'PROMPT' : 'TEXT');
   let above = `${headings.map((heading) => colour('dim', heading)).join(GAP)}\n`;
   return (found) => {
     const { change, path, line } = found;

@@ -81,15 +81,11 @@ export const sessionPush = defineCommand({
       await pushInBackground(session, { open, env: context.env, now: context.now });
       return 0;
     }
-    if (given.length > 1)
-      throw usageError('--all and a session are given', 'for example: agt session push --all origin');
+    const example = 'for example: agt session push --all origin';
+    if (given.length > 1) throw usageError('--all and a session are given', example);
     const repository = await context.repository();
     const named = given.find((word) => recordNamed(repository, word) !== undefined);
-    if (named !== undefined)
-      throw usageError(
-        `--all and session "${named}" are given`,
-        'for example: agt session push --all origin',
-      );
+    if (named !== undefined) throw usageError(`--all and session "${named}" are given`, example);
     const isHere = (record: SessionRecord) => !isEnded(record) && record.away === undefined;
     const records = listRecords(repository).records.filter(isHere);
     const report = await reportEach(

@@ -44,6 +44,12 @@ export const sessionUnaccept = defineSessionCommand({
     const before = standingOf(session, dryRun ? record.landed?.before : record.landed);
     const range = ['rev-list', '--count', '--first-parent', `${tip}..${commit}`, '--'];
     const more = Number(await gitText(session.git, range)) - 1;
+    const shared = holders.map(({ record: one, branch }) => {
+      const where = branch === undefined ? '' : `, on its branch ${branch}`;
+      return `${one.session_id} has it, too${where}; take it out there: ${takeOut(one, onto, commit)}`;
+    });
+    const alsoOn = others.map((branch) => `branch ${branch} has it, too: ${shortOid(commit)}`);
+    const warnings = [...result.warnings, ...shared, ...alsoOn].map((one) => `warning: ${one}`);
     return {
       json: {
         session_id: id,
@@ -66,15 +72,7 @@ export const sessionUnaccept = defineSessionCommand({
         restored && `session  ${id} ${is} back in ${record.sandbox}`,
         record.away && `session  ${id} stays away`,
       ]),
-      warnings: [
-        ...result.warnings.map((warning) => `warning: ${warning}\n`),
-        ...holders.map(
-          ({ record: one, branch }) =>
-            `warning: ${one.session_id} has it, too${branch === undefined ? '' : `, on its branch ${branch}`}; take it out there: ${takeOut(one, onto, commit)}\n`,
-        ),
-        ...others.map((branch) => `warning: branch ${branch} has it, too: ${shortOid(commit)}\n`),
-        restored ? await stillSetAside(session) : '',
-      ].join(''),
+      warnings: lines(warnings) + (restored ? await stillSetAside(session) : ''),
     };
   },
 });

@@ -1,5 +1,4 @@
 /** agt why FILE:LINE: the whole story of a line. */
-
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
@@ -74,13 +73,8 @@ export const why = defineCommand({
     }
     if (!isCommitted || isCut) return 0;
     context.out('\n');
-    return runGitOnTerminal(await context.git(), [
-      'show',
-      '--format=',
-      commit,
-      '--',
-      `:(top,literal)${displayPath(path)}`,
-    ]);
+    const show = ['show', '--format=', commit, '--', `:(top,literal)${displayPath(path)}`];
+    return runGitOnTerminal(await context.git(), show);
   },
 });
 
@@ -148,10 +142,8 @@ async function showStep(
 /** The name that the file had in the first of these snapshots, if it was renamed since. */
 async function nameAtFirst({ git }: Session, commits: readonly string[], path: string): Promise<string> {
   const name = encodePath(path);
-  const found = await findObjects(
-    git,
-    commits.map((commit) => `${commit}:${name}`),
-  );
+  const places = commits.map((commit) => `${commit}:${name}`);
+  const found = await findObjects(git, places);
   const [first, there] = [commits[0], commits[found.findIndex((object) => object !== undefined)]];
   if (first === undefined || there === undefined || there === first) return path;
   const renames = await findRenames(withoutIndex(git), first, there, ['sandbox']);

@@ -1,6 +1,6 @@
 /** agt snapshot list, diff, status and restore: commands on sessions for the folder that the user is in, which needs no id. */
 import { usageError } from '../../../errors.ts';
-import { type Command, defineCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { type Command, defineCommand, option } from '../../command-line/command.ts';
 import { readFolderStatus } from '../../output/folder-status.ts';
 import { sessionIfAny, withoutSnapshots } from '../../session-here.ts';
 import { sessionDiff } from '../session/diff.ts';
@@ -67,7 +67,6 @@ export const snapshotRestore = defineCommand({
     'Take a snapshot, then bring the files of the folder back to an earlier one, as agt session restore does. Files that ' +
     'came later are deleted, if the snapshot before the restore holds them. agt undo takes the restore back. ' +
     'In a checkout, git goes back as well, as agt undo has it: branches, HEAD, index and stash; --files-only leaves them.',
-  positionals: { snapshot: option.value(`the snapshot: ${SNAPSHOT_FORMS}`) },
   options: { ...options, to: option.value('the snapshot, in place of the argument') },
   examples: [
     ['agt snapshot restore @{2}', 'go back to the third newest snapshot'],

@@ -115,18 +115,13 @@ function requireDirectory({ cwd }: Context, given: string): string {
   const path = resolve(cwd, given);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory() === true) return realPath(path);
-  const problem = stat === undefined ? 'there is no such folder' : 'it is no folder';
-  const other = stat === undefined ? OTHER_COMMANDS.get(given) : undefined;
+  const cannot = `cannot snapshot "${given}"`;
   const hint = 'give a folder, or leave it out for the current directory';
-  throw new AgtError(`cannot snapshot "${given}": ${problem}`, {
-    hints: [
-      ...(other === undefined ? [] : [`use: ${other}`]),
-      hint,
-      ...(stat === undefined && other === undefined
-        ? [`to name the snapshot: agt snapshot --label ${shellQuote(given)}`]
-        : []),
-    ],
-  });
+  if (stat !== undefined) throw new AgtError(`${cannot}: it is no folder`, { hints: [hint] });
+  const other = OTHER_COMMANDS.get(given);
+  const label = `to name the snapshot: agt snapshot --label ${shellQuote(given)}`;
+  const hints = other === undefined ? [hint, label] : [`use: ${other}`, hint];
+  throw new AgtError(`${cannot}: there is no such folder`, { hints });
 }
 
 async function report({ session, result, isNew }: FolderCapture, asJson: boolean, note: string) {
@@ -164,14 +159,11 @@ export const snapshotForget = defineCommand({
     const { length } = await attached.history();
     const snapshots = `${plural(length, 'snapshot')} of ${showPath(folder)}`;
     if (!args.force && !args.dryRun) {
-      throw new AgtError(`${snapshots} would go, and nothing brings them back`, {
-        hints: [
-          existsSync(folder)
-            ? `to look at them: ${commandToList(record)}`
-            : `the folder is gone; to bring it back: ${bringBack(folder)}`,
-          'to delete them: add --force',
-        ],
-      });
+      const next = existsSync(folder)
+        ? `to look at them: ${commandToList(record)}`
+        : `the folder is gone; to bring it back: ${bringBack(folder)}`;
+      const hints = [next, 'to delete them: add --force'];
+      throw new AgtError(`${snapshots} would go, and nothing brings them back`, { hints });
     }
     if (!args.dryRun) await forgetFolder(context.folderAccess(), attached);
     return {
