@@ -223,7 +223,7 @@ describe('agt log --all-sessions', () => {
     expect(named('sh', '-c', 'true')).toBe('claude');
   });
 
-  test('a turn that began before --since keeps its prompt', async () => {
+  test('a turn that began before --since is shown whole, as log --turns shows it', async () => {
     const session = newSession({ 'a.txt': 'a\n' }, 'long');
     const now = Date.now();
     const at = (hoursAgo: number, ...words: string[]) =>
@@ -234,9 +234,12 @@ describe('agt log --all-sessions', () => {
     await at(7, 'old');
     write(join(session.sandbox, 'new'), 'new\n');
     await at(1, 'new');
-    expect(told(activity(session.repository, '--since', '2 hours ago'))).toEqual([
-      ['long', 'the second', 'added new'],
+    const since = ['--since', '2 hours ago', '--json'];
+    expect(told(activity(session.repository, ...since))).toEqual([
+      ['long', 'the second', 'added new,added old'],
     ]);
+    const turns = JSON.parse(agtOk(session.sandbox, 'log', '--turns', ...since));
+    expect(turns).toMatchObject([{ prompt: 'the second', files: [{ path: 'new' }, { path: 'old' }] }]);
   });
 
   test('--since and -n leave turns out; a time that is none is refused', () => {
