@@ -62,7 +62,7 @@ export async function problemWith(
   if (names.length === 0) return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints });
   if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
   if (isThere) {
-    const newer = acceptedSince(repository, landed, tip);
+    const newer = remote === undefined ? acceptedSince(repository, landed, tip) : undefined;
     const first = newer && `or first take back what has landed since: agt unaccept ${newer.join(' ')}`;
     const [revert = '', ...more] = hints;
     return new AgtError(`"${branch}" has newer commits`, {

@@ -108,6 +108,9 @@ test('unaccept takes several, the newest first, and names those that have to go 
   expect(refused()).toMatch(
     /git revert \w+\nhint: or first take back what has landed since: agt unaccept s4 s3\n/,
   );
+  git(repository, 'update-ref', 'refs/remotes/origin/main', 'main~2');
+  expect(refused()).not.toContain('landed since'); // that would not free the commit, which is pushed
+  git(repository, 'update-ref', '-d', 'refs/remotes/origin/main');
   const back = (...words: string[]) =>
     agtOk(repository, 'unaccept', 's3', 's2', 's4', ...words).match(/^\w.* back the acceptance of \w+/gm);
   expect(back('-n')).toEqual(['s4', 's3', 's2'].map((id) => `would take back the acceptance of ${id}`));
