@@ -115,10 +115,9 @@ export async function requireReturnable(session: Session): Promise<void> {
   if (checkout === undefined || branch === undefined) return;
   if ((await resolveObject(git, branch)) === undefined) {
     await requireUsable(git);
-    const known = (await lastTip(session)).slice(0, 10);
     throw new AgtError(`"${shortBranch(branch)}" is gone, so session "${id}" cannot return to it`, {
       hints: [
-        `make it again: git branch ${shellQuote(shortBranch(branch))} ${known}`,
+        `make it again: ${await commandForBranch(session, branch)}`,
         'if it had commits after that one, git fsck --lost-found finds them',
       ],
     });
@@ -132,11 +131,13 @@ export async function requireReturnable(session: Session): Promise<void> {
   });
 }
 
-/** Each snapshot names the commit that the user's branch had; without the branch, the one of the beginning. */
-async function lastTip(session: Session): Promise<string> {
+/** The command that makes the user's branch again, where it was last. */
+export async function commandForBranch(session: Session, ref: string): Promise<string> {
   const start = session.record.from_commit;
   const history = await session.history();
-  return history.map(({ parents }) => parents[1]).find((tip) => tip !== undefined && tip !== start) ?? start;
+  // Each snapshot names the commit that the branch had; without the branch, the one of the beginning.
+  const tip = history.map(({ parents }) => parents[1]).find((one) => one !== undefined && one !== start);
+  return `git branch ${shellQuote(shortBranch(ref))} ${(tip ?? start).slice(0, 10)}`;
 }
 
 /** @param trouble why the ref of what was set aside stays */

@@ -9,6 +9,7 @@ import { shortBranch } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../layout.ts';
+import { commandForBranch } from '../../lifecycle/in-place/end.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -114,15 +115,12 @@ function connecting(session: Session, found: Parameters<typeof connectCheckout>[
     withSessionLock(session, async (locked) => connectCheckout(locked.with(session.record), found));
 }
 
-async function checkUserBranch({
-  git,
-  record: { session_id: about, user_branch: ref, from_commit: start },
-}: Session): Promise<Finding[]> {
+async function checkUserBranch(session: Session): Promise<Finding[]> {
+  const { git, id: about, record } = session;
+  const { user_branch: ref } = record;
   if (ref === undefined || (await resolveObject(git, ref)) !== undefined) return [];
-  const branch = shortBranch(ref);
-  const problem = `${branch} is gone, the branch that the checkout returns to at its end`;
-  const mend = `agt git branch ${shellQuote(branch)} ${start.slice(0, 10)}, or the commit that it had`;
-  return [{ level: 'error', about, problem, mend }];
+  const problem = `${shortBranch(ref)} is gone, the branch that the checkout returns to at its end`;
+  return [{ level: 'error', about, problem, mend: await commandForBranch(session, ref) }];
 }
 
 function describeCheckout(checkout: string, place: SandboxPlace, now: string | undefined): string {

@@ -110,7 +110,10 @@ test('the branch to return to is gone: nothing changes, and the session ends onc
   const start = git(repository, 'rev-parse', '--short=10', 'main');
   git(repository, 'branch', '-q', '-D', 'main');
   expect(findings(repository)).toMatchObject([
-    { problem: 'main is gone, the branch that the checkout returns to at its end' },
+    {
+      problem: 'main is gone, the branch that the checkout returns to at its end',
+      mend: `git branch main ${start}`,
+    },
   ]);
   for (const words of [['session', 'remove', '--force'], ['reject']]) {
     expect(agt(repository, ...words, ...ID)).toMatchObject({
