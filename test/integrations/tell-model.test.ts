@@ -93,7 +93,7 @@ test('it names no snapshot in which a file is otherwise, and says why hunks were
   );
 });
 
-test('it names no file of a sync, and why hunks were rejected only where nothing else went back', () => {
+test('it names no file of a sync, and why hunks were rejected with the files of these alone', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n', c: 'c\n' });
   say(sandbox, 'first');
   edit(sandbox, { a: '1\n', b: '2\n' });
@@ -105,7 +105,20 @@ test('it names no file of a sync, and why hunks were rejected only where nothing
   agtOk(sandbox, 'sync');
   agtOk(sandbox, 'review', '--reject', 'a', '-m', 'too high', '--now');
   expect(contextOf(say(sandbox, 'and now?'))).toMatch(
-    /^The user has taken these files back with agt: a, b\. /,
+    /^The user has taken these files back with agt: a \(rejected: too high\), b\. /,
+  );
+});
+
+test('a restore of what the user has deleted is no news, and hides no reason', () => {
+  const { sandbox } = makeSession({ a: 'a\n', 'd/x': 'x\n' });
+  say(sandbox, 'first');
+  edit(sandbox, { a: '1\n' });
+  hook(sandbox, 'Stop');
+  rmSync(join(sandbox, 'd'), { recursive: true });
+  agtOk(sandbox, 'restore', '@', '--', 'd');
+  agtOk(sandbox, 'review', '--reject', 'a', '-m', 'keep the old name', '--now');
+  expect(contextOf(say(sandbox, 'and now?'))).toMatch(
+    /^The user has taken these files back with agt \(rejected: keep the old name\): a\. /,
   );
 });
 

@@ -12,6 +12,7 @@ import { isArrival, promptIn, REJECTED } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import { withPresent } from '../../timetravel/restore/present.ts';
+import { isOfHook } from '../../timetravel/turns.ts';
 import type { Context } from '../context.ts';
 import { showPath } from '../output/format.ts';
 import { sessionIfAny } from '../session-here.ts';
@@ -59,17 +60,19 @@ async function describeRestores(git: Git, history: readonly Snapshot[], conversa
   const [last, first] = [restores[0], restores.at(-1)];
   if (last?.restored === undefined || first?.parents[0] === undefined) return undefined;
   const [before, now = last] = [first.parents[0], history[0]];
-  const restored = new Set<string>();
+  // A person may have changed files before the first restore.
+  const left = history.slice(history.indexOf(first)).find(isOfAgent)?.commit ?? before;
+  const rejected = new Map<string, Set<string>>();
   for (const one of restores) {
     // The snapshots before an arrival came with it.
     const from = isArrival(one) ? before : one.parents[0];
-    for (const { path } of await diffSnapshots(git, from, one.commit)) restored.add(path);
+    const reasons = one.label?.startsWith(REJECTED) ? [one.label] : [];
+    for (const { path } of await diffSnapshots(git, from, one.commit))
+      rejected.set(path, new Set([...(rejected.get(path) ?? []), ...reasons]));
   }
   // Something may have made it as the agent left it, such as a sync or the user.
-  const changes = (await diffSnapshots(git, before, now.commit)).filter(({ path }) => restored.has(path));
-  const paths = changes.flatMap(({ path }) =>
-    path.startsWith('sandbox/') ? [showPath(displayPath(path.slice('sandbox/'.length)))] : [],
-  );
+  const changes = (await diffSnapshots(git, left, now.commit)).filter(({ path }) => rejected.has(path));
+  const paths = changes.map(({ path }) => path).filter((path) => path.startsWith('sandbox/'));
   if (paths.length === 0) return undefined;
   const target = history.find(({ commit }) => commit === last.restored);
   // Several restores, or one of a turn or a hunk, may make what no snapshot had.
@@ -79,13 +82,22 @@ async function describeRestores(git: Git, history: readonly Snapshot[], conversa
     target && isAsThere
       ? `, to how they were in snapshot ${shortOid(target.commit)} ${describe(target)}`
       : '';
-  const rejections = restores.flatMap(({ label }) => (label?.startsWith(REJECTED) ? label : []));
-  const reasons = rejections.length === restores.length ? rejections : [];
-  const why = reasons.filter((label) => as === '' || label !== target?.label).join('; ');
+  const why = paths.map((path) => {
+    const reasons = [...(rejected.get(path) ?? [])].filter((label) => as === '' || label !== target?.label);
+    return reasons.length === 0 ? '' : ` (${reasons.join('; ')})`;
+  });
+  const isSame = new Set(why).size === 1;
+  const names = paths.map(
+    (path, i) => showPath(displayPath(path.slice('sandbox/'.length))) + (isSame ? '' : why[i]),
+  );
   const reason = restores.some(isArrival)
     ? 'The session was in another repository meanwhile, which has changed these files'
-    : `The user has taken these files back with agt${as}${why && ` (${why})`}`;
-  return `${reason}: ${someLines(paths, MOST_PATHS).join(', ')}. They are not as you left them, so read them again before you rely on them.`;
+    : `The user has taken these files back with agt${as}${isSame ? why[0] : ''}`;
+  return `${reason}: ${someLines(names, MOST_PATHS).join(', ')}. They are not as you left them, so read them again before you rely on them.`;
+}
+
+function isOfAgent(snapshot: Snapshot): boolean {
+  return isOfHook(snapshot) || (promptIn(snapshot) ?? snapshot.call) !== undefined;
 }
 
 function describe({ label, tool, time, ...snapshot }: Snapshot): string {
