@@ -261,6 +261,24 @@ describe('the object store after agt gc', () => {
     expect(dryRun()).toBe('nothing to delete; packing objects anew may free space all the same');
   });
 
+  test('calls nothing young that --prune=now would leave, in a pack that is not worth rewriting', () => {
+    write(join(repository, 'large'), randomBytes(100_000));
+    write(join(repository, 'gone'), 'gone\n');
+    git(repository, 'add', 'large', 'gone');
+    git(repository, 'repack', '-a', '-d', '-q');
+    git(repository, 'rm', '-q', '--cached', 'gone');
+    write(join(repository, 'gone'), 'loose\n');
+    git(repository, 'hash-object', '-w', 'gone');
+    const sizes = (...words: string[]): { bytes: number; young: number } =>
+      JSON.parse(agtOk(repository, 'gc', '-n', '--json', ...words));
+    const { young } = sizes();
+    expect(young).toBeGreaterThan(0);
+    expect(sizes('--prune=now')).toMatchObject({ bytes: young, young: 0 });
+    agtOk(repository, 'gc', '--prune=now');
+    expect(agt(repository, 'gc', '-n').stderr).toBe('');
+    expect(sizes()).toMatchObject({ bytes: 0, young: 0 });
+  });
+
   test('deletes files that a killed git left, although there is nothing else to delete', () => {
     agtOk(repository, 'gc', '--prune=now');
     const left = join(repository, '.git/objects/pack/tmp_pack_abcdef');

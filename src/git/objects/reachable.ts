@@ -58,14 +58,14 @@ async function visitReachable(git: Git, visit: (name: Buffer) => void): Promise<
 export interface MeasuredPack extends Pack {
   /** Bytes of unreachable objects that are old enough to be deleted; 0 for a special pack. */
   readonly expired: number;
+  /** Bytes of those that are too young to be deleted. */
+  readonly young: number;
 }
 
 export interface UnreachableObjects {
   readonly packs: readonly MeasuredPack[];
-  /** Unreachable loose objects that are old enough to be deleted. */
-  readonly loose: { readonly count: number; readonly bytes: number };
-  /** Bytes of unreachable objects that are too young to be deleted. */
-  readonly young: number;
+  /** Unreachable loose objects that are old enough to be deleted, and bytes of those that are too young. */
+  readonly loose: { readonly count: number; readonly bytes: number; readonly young: number };
 }
 
 /** `before`, in Unix seconds: unreachable objects that were written earlier may be deleted. */
@@ -86,26 +86,22 @@ export async function measureUnreachable(
       return; // a second copy in another pack is as good as unreachable
     }
   });
-  const looseSums = sumLoose([...loose.values()], before);
-  const measured = packs.map((pack) => measurePack(pack, before));
   return {
-    packs: measured.map(({ pack, expired }) => ({ ...pack, expired })),
-    loose: looseSums.old,
-    young: measured.reduce((sum, { young }) => sum + young, looseSums.young),
+    packs: packs.map((pack) => measurePack(pack, before)),
+    loose: sumLoose([...loose.values()], before),
   };
 }
 
 function sumLoose(objects: readonly LooseObject[], before: number) {
-  const old = { count: 0, bytes: 0 };
-  let young = 0;
+  const sums = { count: 0, bytes: 0, young: 0 };
   for (const { time, bytes } of objects) {
-    if (time >= before) young += bytes;
+    if (time >= before) sums.young += bytes;
     else {
-      old.count++;
-      old.bytes += bytes;
+      sums.count++;
+      sums.bytes += bytes;
     }
   }
-  return { old, young };
+  return sums;
 }
 
 /** `reachable`: 1 for each row of the index whose object is. `time`: Unix seconds. */
@@ -128,7 +124,7 @@ function measurePack({ pack, index, reachable, time }: ReturnType<typeof openPac
       else young += bytes;
     }
   }
-  return { pack, expired, young };
+  return { ...pack, expired, young };
 }
 
 /** `path` ends in `.idx`. Undefined if git has deleted the pack. @throws Error for another format. */

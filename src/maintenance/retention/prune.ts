@@ -8,11 +8,7 @@ import { AgtError, EXIT, errorCode, isAgtError, usageError } from '../../errors.
 import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { hasPromisorPacks, isPartialClone, objectStoreSize } from '../../git/objects/object-store.ts';
-import {
-  type MeasuredPack,
-  measureUnreachable,
-  type UnreachableObjects,
-} from '../../git/objects/reachable.ts';
+import { type MeasuredPack, measureUnreachable } from '../../git/objects/reachable.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { locksDirectory, packLockFile, pruneLockFile } from '../../layout.ts';
 import { throwIfInterrupted } from '../../process/interrupts.ts';
@@ -38,9 +34,9 @@ export interface PruneResult {
   /** Bytes of the object store, before and after. */
   readonly before: number;
   readonly after: number;
-  /** Bytes of unreachable objects that are too young. */
+  /** Bytes that `--prune=now` would delete as well. */
   readonly young: number;
-  /** Bytes of unreachable objects in packs that agt did not rewrite. */
+  /** Bytes of unreachable objects in packs that no prune rewrites. */
   readonly left: number;
   /** Temporary files of a git that was killed, or that still writes them. */
   readonly garbage_removed: readonly GarbageFile[];
@@ -65,11 +61,8 @@ const STEPS = 4;
 
 /** Bytes of the unreachable objects that a prune would delete now, and of those that are too young for it. */
 export async function previewPrune(repository: Repository, expire: string) {
-  const { survey, chosen } = await lookForUnreachable(repository, expire);
-  return {
-    expired: chosen.reduce((sum, { expired }) => sum + expired, survey.loose.bytes),
-    young: survey.young,
-  };
+  const { expired, young } = await lookForUnreachable(repository, expire);
+  return { expired, young };
 }
 
 async function lookForUnreachable(repository: Repository, expire: string) {
@@ -78,19 +71,30 @@ async function lookForUnreachable(repository: Repository, expire: string) {
   refuseBlockedWorktrees(commonDir);
   for (const name of ['refs', 'logs', 'worktrees']) requireReadable(join(commonDir, name));
   const before = objectStoreSize(objectsDir);
-  const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
+  const { packs, loose } = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = isPartialClone(repository);
+  const limit = writeLimit(commonDir, before);
   // Also without a promisor, `git repack -a` writes all objects of such packs again, and keeps the old ones.
-  const chosen = hasPromisorPacks(commonDir) ? [] : choosePacks(survey, writeLimit(commonDir, before));
-  return { objectsDir, before, survey, isPartial, chosen };
+  const choose = (some: readonly MeasuredPack[]) =>
+    hasPromisorPacks(commonDir) ? [] : choosePacks(some, limit);
+  const chosen = choose(packs);
+  const ofAnyAge = packs.map((pack) => ({ ...pack, expired: pack.expired + pack.young }));
+  const atOnce = choose(ofAnyAge);
+  const expired = loose.bytes + expiredIn(chosen);
+  const young = Math.max(0, loose.bytes + loose.young + expiredIn(atOnce) - expired);
+  const left = expiredIn(ofAnyAge.filter((pack) => !atOnce.includes(pack)));
+  return { objectsDir, before, loose, isPartial, chosen, expired, young, left };
 }
+
+const expiredIn = (packs: readonly MeasuredPack[]) => packs.reduce((sum, { expired }) => sum + expired, 0);
 
 async function pruneLocked(repository: Repository, expire: string): Promise<PruneResult> {
   const { git, commonDir } = repository;
   reportProgress(CLEANING, 0, STEPS);
-  const { objectsDir, before, survey, isPartial, chosen } = await lookForUnreachable(repository, expire);
+  const found = await lookForUnreachable(repository, expire);
+  const { objectsDir, before, loose, isPartial, chosen, young, left } = found;
   const garbage = temporaryFiles(objectsDir);
-  if (garbage.length + chosen.length + survey.loose.count > 0) {
+  if (garbage.length + chosen.length + loose.count > 0) {
     await withIdleSessions(repository, async () => {
       failurePoint('gc: before prune');
       reportProgress(CLEANING, 1, STEPS);
@@ -103,12 +107,11 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   reportProgress(CLEANING, 3, STEPS);
   if (!isPartial) await joinPacks(git, objectsDir, writeLimit(commonDir, before));
   const stays = new Set(temporaryFiles(objectsDir).map(({ path }) => path));
-  const left = survey.packs.filter((pack) => !chosen.includes(pack));
   return {
     before,
     after: objectStoreSize(objectsDir),
-    young: survey.young,
-    left: left.reduce((sum, { expired }) => sum + expired, 0),
+    young,
+    left,
     garbage_removed: garbage.filter(({ path }) => !stays.has(path)),
     garbage_left: garbage.filter(({ path }) => stays.has(path)),
   };
@@ -164,7 +167,7 @@ function writeLimit(commonDir: string, storeBytes: number): number {
 }
 
 /** Prefers the packs that lose the largest part. Rewriting them writes at most `limit` bytes. */
-function choosePacks({ packs }: UnreachableObjects, limit: number): MeasuredPack[] {
+function choosePacks(packs: readonly MeasuredPack[], limit: number): MeasuredPack[] {
   const lostPart = ({ expired, bytes }: MeasuredPack) => expired / bytes;
   const chosen: MeasuredPack[] = [];
   let written = 0;
