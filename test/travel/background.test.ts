@@ -192,8 +192,12 @@ test('if one session is on a remote, those on none are named without agt.push, a
   agtOk(here, 'session', 'push', 'away');
   expect(agtOk(here, 'status')).toContain(
     '1 session on no remote (agt session push --all): open\n' +
-      '2 ended sessions on no remote, with work that no branch has: gone, part\n',
+      '2 ended sessions on no remote, with work that no branch has (agt session push ID): gone, part\n',
   );
+  const ended = () => JSON.parse(agtOk(here, 'status', '--json')).ended_on_no_remote;
+  expect(ended()).toEqual(['gone', 'part']);
+  for (const id of ended()) agtOk(here, 'session', 'push', id);
+  expect(ended()).toEqual([]);
 });
 
 test('doctor names damaged facts about the copy on a remote, and checks the rest', () => {

@@ -85,6 +85,7 @@ export const status = defineCommand({
         repository: repository?.commonDir ?? null,
         area: repository?.area ?? null,
         sessions: (sessions ?? []).map(statusJson),
+        ended_on_no_remote: ended,
         folder: folder?.json ?? null,
         settings,
         findings,
@@ -190,7 +191,7 @@ function onlyHere(sessions: readonly StatusLine[], ended: readonly string[]): st
     ids.length > 0 &&
       `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, FEW)}`,
     ended.length > 0 &&
-      `${plural(ended.length, 'ended session')} on no remote, with work that no branch has: ${listSome(ended, FEW)}`,
+      `${plural(ended.length, 'ended session')} on no remote, with work that no branch has (agt session push ID): ${listSome(ended, FEW)}`,
   ]);
 }
 
