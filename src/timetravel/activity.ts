@@ -171,7 +171,10 @@ async function undoneSteps(
 const endOf = ({ snapshots, from }: TurnSteps) => snapshots.at(-1)?.time ?? from;
 
 /** A pull begins with a snapshot, which says whether it was one into this repository; that of an ended session has none. */
-function madeElsewhere(snapshots: readonly Snapshot[], records: readonly SessionRecord[]): Set<Snapshot> {
+export function madeElsewhere(
+  snapshots: readonly Snapshot[],
+  records: readonly SessionRecord[],
+): Set<Snapshot> {
   const present = new Set<string>(records.map(({ session_id: id }) => id));
   const heirs = new Map<string | undefined, string>(); // forks bring along what is of a session that is not here
   const bySession = Map.groupBy(snapshots.toReversed(), ({ commit, previous, session }) => {

@@ -70,6 +70,11 @@ test('a turn that came with a session is named so, and counts once where several
   expect(turns(here)).toMatchObject([{ prompt: 'do it', pulled: false }]);
   const own = turns(here, '--everywhere').filter(({ repository }) => repository.startsWith(join(here, '..')));
   expect(own).toHaveLength(1);
+  for (const cwd of [here, there]) {
+    const rows = agtOk(cwd, 'search', '--everywhere', '--json', 'one', '--', join(cwd, 'one'));
+    const places = (JSON.parse(rows) as { repository: string }[]).map(({ repository }) => repository);
+    expect(places.filter((place) => place.startsWith(join(here, '..')))).toEqual([join(here, '.git')]);
+  }
   agtOk(there, 'session', 'push', 's1', '--release');
   agtOk(here, 'session', 'pull', 's1');
   expect(turns(here)).toMatchObject([{ prompt: 'do it', pulled: false }]);

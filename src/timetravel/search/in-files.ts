@@ -24,6 +24,8 @@ export interface Step {
   readonly author: Author;
   /** The last one before it in its session. */
   readonly prompt: string | undefined;
+  /** Another repository has made it. */
+  readonly isPulled: boolean;
 }
 
 export interface Occurrence extends Step {

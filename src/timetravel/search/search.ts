@@ -6,7 +6,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { isAttached, listRecords, snapshotRefs } from '../../session/record.ts';
 import { oneLine, promptIn } from '../../snapshot/format.ts';
 import { readHistory } from '../../snapshot/history.ts';
-import { readAllAuthors } from '../activity.ts';
+import { madeElsewhere, readAllAuthors } from '../activity.ts';
 import type { Pathspec } from '../session-paths.ts';
 import { type Occurrence, occurrencesInFiles, type Step } from './in-files.ts';
 import { matchesIn, type Pattern } from './matches.ts';
@@ -40,13 +40,15 @@ export async function stepsOf(
   const folder = records.find(isAttached);
   const { snapshots, authored } = await readAllAuthors(repository, records);
   const authors = new Map(authored.flatMap((own) => own.steps).map((step) => [step.snapshot, step]));
+  const pulled = madeElsewhere(snapshots, records);
   const steps = snapshots.map((snapshot): Step => {
     const { turn, among = [], author = 'unknown' } = authors.get(snapshot) ?? {};
     const known = snapshot.agent ?? turn?.agent;
     const prompt = promptIn(snapshot);
     const isPersons = author === 'restore' || (author === 'other' && !(prompts && prompt !== undefined));
     const agent = among.length > 1 || isPersons ? undefined : known;
-    return { repository, snapshot, folder, agent, author, prompt: prompt ?? turn?.prompt };
+    const isPulled = pulled.has(snapshot);
+    return { repository, snapshot, folder, agent, author, prompt: prompt ?? turn?.prompt, isPulled };
   });
   const record = records.find(({ session_id: id }) => id === session);
   const line = record && (await readHistory(repository.git, snapshotRefs(record)));

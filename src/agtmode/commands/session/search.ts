@@ -104,7 +104,7 @@ export const sessionSearch = defineCommand({
             errors.push(named(placeOf(repository), error));
           });
       const timeOf = ({ snapshot }: Occurrence) => snapshot.time.getTime();
-      const newestFirst = all.toSorted((a, b) => timeOf(b) - timeOf(a));
+      const newestFirst = withoutCopies(all).toSorted((a, b) => timeOf(b) - timeOf(a));
       await show(newestFirst, newestFirst);
     } else {
       const sources = await Promise.all(repositories.map(open));
@@ -149,6 +149,16 @@ async function addFirst(all: Occurrence[], found: AsyncIterable<Occurrence>, mos
     if (left-- <= 0) return;
     all.push(one);
   }
+}
+
+/** Of a snapshot that several repositories have, what was found where it was made, else in the first one. */
+function withoutCopies(all: readonly Occurrence[]): Occurrence[] {
+  const places = new Map<string, Occurrence>();
+  for (const one of all) {
+    const other = places.get(one.snapshot.commit);
+    if (other === undefined || (other.isPulled && !one.isPulled)) places.set(one.snapshot.commit, one);
+  }
+  return all.filter((one) => places.get(one.snapshot.commit)?.repository === one.repository);
 }
 
 type Entry = ReturnType<typeof entryOf>;
