@@ -47,8 +47,12 @@ export interface AcceptRequest extends MessageRequest {
   readonly withFailed: boolean;
   /** The session goes on. */
   readonly keep: boolean;
-  /** Finds what is to land in place of the whole content. `base`: that of the merge. */
-  readonly chooseTree?: (bench: Workbench, content: Content, base: string) => Promise<ChosenTree>;
+  /** Finds what is to land in place of the whole content. `from`: the branch. */
+  readonly chooseTree?: (
+    bench: Workbench,
+    content: Content,
+    merge: { readonly base: string; readonly from: string },
+  ) => Promise<ChosenTree>;
   /** The tree without the hunks that a person has rejected: so many. */
   readonly withoutRejected?: (
     session: Session,

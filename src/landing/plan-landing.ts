@@ -71,7 +71,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const standing = await request.withoutRejected?.(session, bench, work);
   const { rejected = 0 } = standing ?? {};
   const whole = { tree: standing?.tree ?? work.tree, prompts: [], isPart: false };
-  const { tree: wanted, ...told } = (await chooseTree?.(bench, content, base)) ?? whole;
+  const { tree: wanted, ...told } = (await chooseTree?.(bench, content, { ...ends, base })) ?? whole;
   const chosen = await choosePaths(bench, { ...content, base, tree: wanted }, request);
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);

@@ -9,7 +9,7 @@ import { type DiffEntry, diffTrees, editsOf, entryOf } from '../git/objects/raw-
 import { readIndex } from '../git/objects/scratch-index.ts';
 import { fieldsOf, gitBytes, gitText, runGit } from '../git/run/git.ts';
 import { acceptSession } from '../landing/accept.ts';
-import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
+import type { AcceptRequest, AcceptResult } from '../landing/accept-request.ts';
 import { nothingSeen } from '../landing/landing-errors.ts';
 import { type Workbench, withWorkbench } from '../landing/workbench.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -23,23 +23,21 @@ import { readAuthors } from '../timetravel/turns.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { readHunks, readUnderOldNames } from './hunks.ts';
 import { findRejected, type RejectedHunk } from './rejected.ts';
-import { change, type Review, readStarts, treeOf, withReview } from './review.ts';
-import { moveTo, type Rejection, type ReviewState, readState, type Way } from './state.ts';
+import { change, type Review, withReview } from './review.ts';
+import { moveTo, type Rejection, type ReviewState, readStarts, readState, type Way } from './state.ts';
 import { turnsOfHunks } from './turns-of-hunks.ts';
 
 /** The session goes on with the rest. @throws AgtError if nothing was seen that has not landed yet. */
 export function acceptSeen(session: Session, request: AcceptRequest): Promise<AcceptResult> {
-  const chooseTree = async (bench: Workbench, content: Content, mergeBase: string) => {
-    const starts = await readStarts(session, bench, content);
-    const { source } = starts;
-    // Work of the user that the session took along may be in the base of the merge.
-    const base = source === undefined ? await treeOf(bench, mergeBase) : starts.base;
+  const chooseTree: AcceptRequest['chooseTree'] = async (bench, content, merge) => {
+    const starts = await readStarts(session, bench, content, merge);
+    const { there: from } = starts;
     const known = await readState(session);
-    const state = known && (await moveTo(bench, known, { ...starts, base }));
-    if (state !== undefined && state.seen !== (source ?? base)) {
-      await refuseGone(session, bench, { from: source ?? base, seen: state.seen, now: content.tree });
+    const state = known && (await moveTo(bench, known, starts));
+    if (state !== undefined && state.seen !== from) {
+      await refuseGone(session, bench, { from, seen: state.seen, now: content.tree });
       const { turns } = await readAuthors(session);
-      const own = await turnsBetween(session, bench, source ?? base, state.seen);
+      const own = await turnsBetween(session, bench, from, state.seen);
       const open = await turnsBetween(session, bench, state.seen, content.tree);
       const prompts = turns.flatMap(({ number, prompt }) => (own.has(number) ? (prompt ?? []) : []));
       return { tree: state.seen, prompts: [...new Set(prompts)], isPart: !own.isDisjointFrom(open) };

@@ -27,7 +27,7 @@ export async function joinMarks(
   const place = { ref: record.user_branch ?? record.work_branch, dryRun: false };
   return withWorkbench(repository, place, async (bench) => {
     const { base, landed: source, merged } = other;
-    const moved = await moveTo(bench, mine, { base, source, merged });
+    const moved = await moveTo(bench, mine, { base, source, there: source ?? base, merged });
     const [newer, older] = isNewer ? [moved, other] : [other, moved];
     const both = await join3(bench, { base, ours: newer.seen, theirs: older.seen });
     const added = piecesOf(await readHunks(bench.git, newer.seen, both));

@@ -6,8 +6,7 @@ import { readSandbox } from '../landing/sandbox-content.ts';
 import type { Workbench } from '../landing/workbench.ts';
 import type { Session } from '../session/session.ts';
 import { piecesOf, readUnderOldNames, renamesAmong, splitHunk } from './hunks.ts';
-import { readStarts } from './review.ts';
-import { moveTo, readState } from './state.ts';
+import { moveTo, readStarts, readState } from './state.ts';
 
 export interface RejectedHunk {
   /** Of its pieces. */

@@ -7,13 +7,11 @@ import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import { findObject } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { withIndex } from '../git/objects/scratch-index.ts';
 import { type Git, runGitOnTerminal } from '../git/run/git.ts';
 import { withoutDiffPrograms } from '../git/run/programs.ts';
 import { changedSince } from '../landing/accept.ts';
-import type { Content } from '../landing/accept-request.ts';
 import { leaveOut } from '../landing/path-filter.ts';
 import { readSandbox } from '../landing/sandbox-content.ts';
 import { withoutFailedCalls } from '../landing/snapshot-step.ts';
@@ -22,8 +20,6 @@ import { usersOwn } from '../landing/users-side.ts';
 import { type Workbench, withWorkbench } from '../landing/workbench.ts';
 import { withSessionLock } from '../session/lock.ts';
 import type { Session } from '../session/session.ts';
-import { baseOfWork } from '../survey/base-of-work.ts';
-import { landedSource, mergedSource } from '../survey/merged.ts';
 import {
   type Hunk,
   linesBetween,
@@ -36,7 +32,15 @@ import {
   treeWith,
   withoutObstructed,
 } from './hunks.ts';
-import { moveTo, type Rejection, type ReviewState, readState, type Way, writeState } from './state.ts';
+import {
+  moveTo,
+  type Rejection,
+  type ReviewState,
+  readStarts,
+  readState,
+  type Way,
+  writeState,
+} from './state.ts';
 import { turnsOfHunks } from './turns-of-hunks.ts';
 
 export interface ReviewHunk extends Hunk {
@@ -85,8 +89,8 @@ export function withReview<T>(
   const ref = record.user_branch ?? record.work_branch;
   return withWorkbench(repository, { ref, dryRun: !writes }, async (bench) => {
     const { work, failed, starts } = await readWork(session, bench, now);
-    const { base, source = base, merged } = starts;
-    const begun = record.landed?.onto === record.user_branch ? source : base;
+    const { base, there, merged } = starts;
+    const begun = record.landed?.onto === record.user_branch ? there : base;
     const known = (await readState(session)) ?? { base, seen: base, merged, rejected: [] };
     const moved = await moveTo(bench, known, starts);
     const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
@@ -118,30 +122,13 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
   const hasFailed = (await session.history()).some(({ call }) => call?.outcome === 'failed');
   const newer = hasFailed ? await changedSince(session, now) : new Set<string>();
   const { tree, leftOut: failed } = await withoutFailedCalls(session, bench, content, newer);
-  const starts = await readStarts(session, bench, content);
+  const starts = await readStarts(session, bench, { ...content, tree });
   const { isUsers } = await usersOwn(session);
   const changes = await diffTrees(bench.git, starts.base, tree, { countLines: false });
   const isLeft = session.repository.settings.untracked === 'none';
   const untracked = new Set(isLeft ? await untrackedAmong(session, changes) : []);
   const left = changes.filter((change) => isUsers(change) || untracked.has(change.path));
   return { work: (await leaveOut(bench, tree, left)).tree, failed, starts };
-}
-
-export async function readStarts(session: Session, bench: Workbench, { head, tree, whole = tree }: Content) {
-  const treeIf = (commit: string | undefined) => commit && treeOf(bench, commit);
-  const source = await landedSource(bench.git, session.record, head);
-  const merged = await mergedSource(bench.git, session.record, head);
-  return {
-    base: await treeOf(bench, await baseOfWork(session, bench, whole)),
-    source: await treeIf(source),
-    merged: await treeIf(merged),
-    off: (source ?? merged) === undefined ? await treeIf(session.record.landed?.source) : undefined,
-  };
-}
-
-/** `name`: of a commit or of a tree. */
-export async function treeOf({ git }: Workbench, name: string): Promise<string> {
-  return (await findObject(git, `${name}^{tree}`)) ?? '';
 }
 
 async function readSeen(git: Git, begun: string, { seen }: ReviewState): Promise<ReviewHunk[]> {

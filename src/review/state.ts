@@ -11,9 +11,12 @@ import { findObject, findObjects, readObject } from '../git/objects/object-reade
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, plainCommit, withIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitText, updateRefs } from '../git/run/git.ts';
+import type { Content } from '../landing/accept-request.ts';
 import { mergeWithBase, type Workbench } from '../landing/workbench.ts';
 import type { LockedSession } from '../session/lock.ts';
 import type { Session } from '../session/session.ts';
+import { baseOfWork, withoutLanding } from '../survey/base-of-work.ts';
+import { landedSource, mergedSource } from '../survey/merged.ts';
 import { mergeVersions } from '../timetravel/restore/merge-versions.ts';
 import { obstructed } from '../timetravel/restore/take-back.ts';
 
@@ -89,18 +92,54 @@ export async function forgetState({ git, id }: LockedSession): Promise<void> {
 
 /** Trees: where the session left the user branch, and the content of the last acceptance. */
 export interface Starts {
+  /** With what the branch has got of the session by others. */
   readonly base: string;
   /** The branch has it, and the session has not taken it from there yet. */
   readonly source?: string | undefined;
+  /** The base with that content. */
+  readonly there: string;
   /** The session has taken it from the branch by a sync. */
   readonly merged?: string | undefined;
   /** The branch has reverted or dropped it, so that a person has to look at it again. */
   readonly off?: string | undefined;
 }
 
+/** `merge`: that of an acceptance; without it, one with the user branch. */
+export async function readStarts(
+  session: Session,
+  bench: Workbench,
+  { head, tree, whole = tree }: Content,
+  merge?: { readonly base: string; readonly from: string },
+): Promise<Starts> {
+  const { git } = bench;
+  const { landed, user_branch } = session.record;
+  const from = merge?.from ?? user_branch;
+  const treeIf = (commit: string | undefined) => commit && treeOf(bench, commit);
+  const source = await treeIf(await landedSource(git, session.record, head));
+  const merged = await treeIf(await mergedSource(git, session.record, head));
+  // Work of the user that the session took along may be in the base of the merge.
+  const base = source === undefined ? merge?.base : undefined;
+  const begun = await treeOf(bench, base ?? (await baseOfWork(session, bench, whole)));
+  const start = source ?? begun;
+  const ends = from && { base: start, from, tree: await treeOf(bench, tree) };
+  const there = (ends && (await withoutLanding(git, ends))) || start;
+  return {
+    base: await join3(bench, { base: start, ours: begun, theirs: there }),
+    source,
+    there,
+    merged,
+    off: (source ?? merged) === undefined ? await treeIf(landed?.source) : undefined,
+  };
+}
+
+/** `name`: of a commit or of a tree. */
+async function treeOf({ git }: Workbench, name: string): Promise<string> {
+  return (await findObject(git, `${name}^{tree}`)) ?? '';
+}
+
 /** The marks as they are where a session starts now: a sync moves that. All that has landed counts as seen. */
 export async function moveTo(bench: Workbench, state: ReviewState, starts: Starts): Promise<ReviewState> {
-  const { base, source, off } = starts;
+  const { base, source, there, off } = starts;
   let { base: before, seen, landed } = state;
   let merged = starts.merged ?? state.merged;
   if (landed !== undefined && landed === off) {
@@ -108,8 +147,8 @@ export async function moveTo(bench: Workbench, state: ReviewState, starts: Start
     landed = undefined;
     merged = undefined;
   }
-  const take = async (content: string, from: string) => {
-    seen = await join3(bench, { base: from, ours: content, theirs: seen });
+  const take = async (content: string, from: string, to = content) => {
+    seen = await join3(bench, { base: from, ours: to, theirs: seen });
     landed = content;
   };
   // What the branch has since changed of it was seen as well: from there the branch has come to the new base.
@@ -118,7 +157,7 @@ export async function moveTo(bench: Workbench, state: ReviewState, starts: Start
     before = merged;
   }
   if (before !== base) seen = await join3(bench, { base: before, ours: base, theirs: seen });
-  if (source !== undefined && source !== landed) await take(source, base);
+  if (source !== undefined && source !== landed) await take(source, base, there);
   return { ...state, base, seen, landed, merged };
 }
 

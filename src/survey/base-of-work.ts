@@ -9,7 +9,7 @@ import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, plainCommit, withIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
@@ -138,7 +138,7 @@ export async function withoutLanding(git: Git, { base, from, tree }: Ends): Prom
 async function mergeTrees(git: Git, base: string, ours: string, theirs: string) {
   const root = await plainCommit(git, base, []);
   const sides = [await plainCommit(git, ours, [root]), await plainCommit(git, theirs, [root])];
-  return gitAnswer(git, ['merge-tree', '--write-tree', ...sides]);
+  return gitAnswer(git, [...FSYNC_ARGS, 'merge-tree', '--write-tree', ...sides]);
 }
 
 /**
