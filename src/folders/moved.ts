@@ -62,7 +62,12 @@ export function giveBackMoved(store: string, folder: string, storeOf: (folder: s
   if (record === undefined || identity === undefined || birthOf(folder) === identity) return;
   // A killed agt may have written the new path and not renamed the store.
   const moved = checkout === folder ? findBeside(folder, identity) : checkout;
-  if (moved !== undefined && !existsSync(storeOf(moved))) moveStore(store, record, moved, storeOf(moved));
+  if (moved === undefined) return;
+  const own = storeOf(moved);
+  const hasSwapped = existsSync(own) && readRecordOf(own)?.folder_identity === birthOf(folder);
+  // The other folder finds it under any name once its own store is here.
+  const place = hasSwapped ? store.replace(/\.git$/, '-moved.git') : own;
+  if (!existsSync(place)) moveStore(store, record, moved, place);
 }
 
 function findBeside(folder: string, identity: string): string | undefined {

@@ -173,12 +173,13 @@ export const snapshotForget = defineCommand({
   },
 });
 
-/** The store that has the name of this path, and no other that agt may take for it. */
+/** The store of this folder; if it is gone, the one that has the name of its path. */
 function find(context: Context, given: string): Session {
   const access = context.folderAccess();
   const folder = realPath(resolve(context.cwd, given));
   const state = stateHome(access.env);
-  const found = state && openStore(access, folderStore(state, storeName(folder)), undefined);
+  const named = () => state && openStore(access, folderStore(state, storeName(folder)), undefined);
+  const found = existsSync(folder) ? findAttached(access, folder, undefined) : named();
   if (!found) throw noSnapshots(folder);
   return found;
 }
