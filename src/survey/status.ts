@@ -240,7 +240,8 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const landings = withFates(newestLandings(record.landed), found.fates);
   const fate = landings[0]?.[1] ?? STANDS;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, compared.inSnapshot !== undefined];
-  const isSame = work === undefined || (isGone && found.landed.has(compared));
+  const isHome = isGone || compared.landed === compared.landedHome;
+  const isSame = work === undefined || (isHome && found.landed.has(compared));
   const isTaken = isAllThere(compared, found);
   const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
   const hasWorked = hasCommitted(record, head.commit);

@@ -181,6 +181,13 @@ test('sync after a part goes on from the branch with a copy of the other commit,
   expect(git(sandbox, 'log', '--format=%s%d', 'main~1..').replace(/ \(.*/g, '')).toBe('two\none');
 });
 
+test('sync after a part of what is uncommitted says that the rest stays', () => {
+  for (const name of ['one', 'two']) write(join(sandbox, name), name);
+  agtOk(repository, 'accept', 's1', '--include', 'one', '--keep', '--untracked=all');
+  expect(agtOk(repository, 'sync', 's1')).toMatch(/; what has not landed stays in the sandbox, uncommitted$/);
+  expect(git(sandbox, 'status', '--short')).toContain('?? two');
+});
+
 test('sync after accept --keep goes on from the branch, with only the later work uncommitted', () => {
   write(join(repository, '.git/info/exclude'), '*.log\n');
   git(sandbox, 'add', 'new');

@@ -73,8 +73,7 @@ const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
 /** Nothing where the snapshot or the folder has no repository. */
 export async function previewGit(
   { repository, record }: Session,
-  commit: string,
-  { moved, hasReplaced, isNamed }: Others,
+  { snapshot: commit, moved, hasReplaced, isNamed }: Others,
 ): Promise<RefPlan> {
   const folder = record.checkout ?? record.sandbox;
   const then = await capturedRefs(repository.git, commit);
@@ -87,20 +86,15 @@ export async function previewGit(
     return isReplaceable(folder, places) && (isNamed || !hasReplaced)
       ? { ...NO_PLAN, replaced: state.commonDir }
       : { ...NO_PLAN, other: folder };
-  return withoutBusyBranches(
-    inOtherRepository(repository.git, folder),
-    folder,
-    state,
-    planRefs(refsIn(state), then, moved),
-    then,
-  );
+  const git = inOtherRepository(repository.git, folder);
+  return withoutBusyBranches(git, folder, state, planRefs(refsIn(state), then, moved, commit), then);
 }
 
 /** The caller holds the session's lock, and has captured the folder. */
 export async function putGitBack(
   { repository, record }: Session,
   wanted: SnapshotMetadata,
-  { moved, hasReplaced, isNamed }: Others,
+  { snapshot, moved, hasReplaced, isNamed }: Others,
 ): Promise<PutBack> {
   const folder = record.checkout ?? record.sandbox;
   const store = repository.git;
@@ -128,7 +122,8 @@ export async function putGitBack(
       warnings: [...warnings, `there is no repository in ${folder} that agt can bring back`],
     };
   const git = inDirectory(store, folder);
-  const plan = await withoutBusyBranches(git, folder, state, planRefs(refsIn(state), then, others), then);
+  const planned = planRefs(refsIn(state), then, others, snapshot);
+  const plan = await withoutBusyBranches(git, folder, state, planned, then);
   const { moves, left } = plan;
   const logs = await capturedLogs(store, wanted.commit);
   if (then.has(SHARED_STASH) && !logs.has(SHARED_STASH)) logs.set(SHARED_STASH, NO_LOG);
@@ -150,15 +145,8 @@ export async function putGitBack(
   failurePoint('restore: refs moved');
   await putLogsBack(state, logs, plan);
   const named = new Set([...logs.values()].flatMap(linesOf).flat());
-  if (
-    (
-      await findObjects(
-        git,
-        [...named].filter((oid) => !/^0+$/.test(oid)),
-      )
-    ).includes(undefined)
-  )
-    bringObjects(kept.directory, state.commonDir);
+  const commits = [...named].filter((oid) => !/^0+$/.test(oid));
+  if ((await findObjects(git, commits)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
   if (isLeft || unseen) await restoreStaged(store, git, wanted, resolveRef(then, 'HEAD'));
   else

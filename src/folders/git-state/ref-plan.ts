@@ -68,6 +68,8 @@ export interface Others {
   readonly hasReplaced: boolean;
   /** A person names the snapshot. An undo leaves a repository that somebody else made. */
   readonly isNamed: boolean;
+  /** The snapshot, for a hint: an undo may put back only a part of it. */
+  readonly snapshot: string;
 }
 
 /** The commit that a ref leads to. */
@@ -76,8 +78,8 @@ export function resolveRef(refs: Refs, name: string): string | undefined {
   return value?.startsWith(LINK) ? refs.get(value.slice(LINK.length)) : value;
 }
 
-/** A ref of `others` stays where they have left it, or goes back there if it has moved since. */
-export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
+/** A ref of `others` stays where they have left it, or goes back there if it has moved since. `then`: of the snapshot. */
+export function planRefs(now: Refs, then: Refs, others: OthersMoves, snapshot: string): RefPlan {
   const target = (ref: string) => (others.get(ref) ?? { to: then.get(ref) }).to;
   const names = new Set([...differing(then, now), ...others.keys()]);
   const moved = [...names].map((ref) => ({ ref, from: now.get(ref), to: target(ref) }));
@@ -96,7 +98,8 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
     if (from === undefined && way && was?.startsWith(LINK) === false)
       return `deleted it since; to bring it back: ${way} ${shortOid(was)}`;
     if (from === value) return undefined;
-    return `moved it since${value === undefined ? '' : `; in the snapshot it is ${where(value)}`}`;
+    const back = `to move it, too: agt restore ${shortOid(snapshot)}`;
+    return `moved it since${value === undefined ? '' : `; in the snapshot it is ${where(value)}; ${back}`}`;
   };
   return {
     moves: wanted.filter(({ from, to }) => from !== to),
@@ -153,7 +156,7 @@ export async function changesGit(
   if (then === undefined) return false;
   const now = await capturedRefs(git, from.commit);
   if (now === undefined) return true;
-  const { moves, left } = planRefs(now, then, others);
+  const { moves, left } = planRefs(now, then, others, to.commit);
   if (moves.length > 0) return true;
   if (left.some(({ ref }) => isOfHead(ref, then))) return false;
   const [one, other] = [

@@ -70,7 +70,7 @@ export async function othersChanges(
   const names = [...newest.keys()].map((path) => `${content}:${encodePath(path)}`);
   const there = await findObjects(git, names);
   for (const [i, [path, { commit, oid }]] of [...newest].entries())
-    if (changed.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
+    if (there[i]?.oid !== oid && (changed.has(path) || (sinceRestore.has(commit) && oid !== undefined)))
       found.set(path, { commit, isDeletion: oid === undefined });
   return { paths: found, isAll };
 }

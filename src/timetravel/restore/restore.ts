@@ -213,7 +213,8 @@ async function bringBack(
     const there = session.with(record);
     const latest = { from: before?.commit, isUndo: request.by !== 'restore' };
     const others = await othersRefs(there, latest, snapshot.commit);
-    const git = await putGitBack(there, wanted, { ...others, isNamed: request.by === 'restore' });
+    const isNamed = request.by === 'restore';
+    const git = await putGitBack(there, wanted, { ...others, isNamed, snapshot: snapshot.commit });
     return { changed, warnings: [...warnings, ...git.warnings], git };
   }
   const written = whole && (await examineWritten(session.with(record), whole));

@@ -74,7 +74,10 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
     own.length > 0 && `${own.length === commits ? '' : `${own.length} of them `}accepted from ${id}`,
   ];
   const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
-  if (goesOn) return `${id} ${verb(dryRun, 'goes on', 'go on')} from ${branch}${more}${at(', and is')}\n`;
+  const rest = '; what has not landed stays in the sandbox, uncommitted';
+  const left = !dryRun && head === result.tip && record.landed?.in_part ? rest : '';
+  if (goesOn)
+    return `${id} ${verb(dryRun, 'goes on', 'go on')} from ${branch}${more}${at(', and is')}${left}\n`;
   const done = verb(dryRun, `${operation}d`, operation);
   if (!isRebase)
     return `${done} ${plural(commits, 'commit')} of ${branch}${more} into ${id}${at(', which is')}\n`;

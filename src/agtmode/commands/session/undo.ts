@@ -2,7 +2,7 @@
 import { AgtError, isAgtError, usageError } from '../../../errors.ts';
 import { capturedRefs } from '../../../folders/git-state/read-state.ts';
 import { shownId } from '../../../folders/store.ts';
-import { inDirectory, resolveObject } from '../../../git/run/git.ts';
+import { inDirectory, inOtherRepository, isAncestor, resolveObject } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { commandToList, commandToMove, commandToRestore } from '../../../session/advised-commands.ts';
 import { idProblem } from '../../../session/id.ts';
@@ -186,7 +186,11 @@ async function commandsOnAccepted(session: Session, to: Snapshot): Promise<strin
   const known = acceptancesHere(session);
   const head = known.length > 0 && (await resolveObject(inDirectory(git, record.checkout), 'HEAD'));
   const then = head ? await capturedRefs(git, to.commit) : undefined;
-  const id = known.find(({ commit, onto }) => commit === head && then?.get(onto) !== head)?.id;
+  const accepted = known.find(({ commit }) => commit === head);
+  const before = accepted && then?.get(accepted.onto);
+  const isEarlier =
+    head && before && (await isAncestor(inOtherRepository(git, record.checkout), head, before));
+  const id = isEarlier ? undefined : accepted?.id;
   return id === undefined ? [] : [`the acceptance of "${id}" stays; to take it back: agt unaccept ${id}`];
 }
 
