@@ -12,11 +12,11 @@ import {
   runGit,
 } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type Landed, listRecords } from '../session/record.ts';
+import { type Landed, landingsOf, listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from '../survey/applied.ts';
 import { findForms } from '../survey/forms.ts';
-import { landingsOf, newestLandings } from '../survey/landed.ts';
+import { newestLandings } from '../survey/landed.ts';
 
 /**
  * What keeps the branch from going back; the first hint is what takes the work off it all the same. `isNext`: unaccept
@@ -38,7 +38,7 @@ export async function problemWith(
   if (isNext && tip === commit && remote === undefined) return undefined;
   const last = commit.slice(0, ABBREVIATED);
   const all = landingsOf(landed).filter((one) => one.onto === onto);
-  const parts = await Promise.all(all.toReversed().map((one) => partOf(git, one, tip)));
+  const parts = await Promise.all(all.toReversed().map((one) => partOf(git, one, tip, all)));
   const { isThere = false, own = [], found = [], names = [] } = parts[0] ?? {};
   const standing = parts.flatMap((part) => (part?.names.length ? [part] : []));
   const place = worktree === undefined ? undefined : inDirectory(git, worktree);
@@ -55,7 +55,9 @@ export async function problemWith(
     isActive(record) || record.away !== undefined ? [] : [`bring only the session back: agt undo ${id}`];
   const what = names.length === 0 ? 'the rest' : 'it';
   const some = isWhole || names.length === 0 ? standing : standing.slice(0, 1);
-  const ways = some.length === 0 ? [] : [`undo ${what} by a new commit${wayOff(some)}`];
+  // Somebody has made one commit of several.
+  const isOne = some.length < standing.length && wayOff(some) === wayOff(standing);
+  const ways = some.length === 0 || isOne ? [] : [`undo ${what} by a new commit${wayOff(some)}`];
   if (some.length < standing.length) ways.push(`undo it and what landed before it${wayOff(standing)}`);
   const hints = [...ways, ...alone];
   if (found.length === 0) return new AgtError(`"${branch}" does not have the commit any more`, { hints });
@@ -76,14 +78,15 @@ export async function problemWith(
 }
 
 /** An acceptance at the tip of a branch: its commits, those that the branch has, and how those that stand are reverted. */
-async function partOf(git: Git, { commit, from, ...landed }: Landed, tip: string) {
+async function partOf(git: Git, { commit, from, ...landed }: Landed, tip: string, all: readonly Landed[]) {
   if ((await resolveObject(git, `${commit}^{commit}`)) === undefined) return undefined;
   const isThere = await isAncestor(git, commit, tip);
   const [, , merged] = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ');
   const isMerge = isThere && merged !== undefined;
   const own = isMerge ? [commit] : await gitLines(git, ['rev-list', '--no-merges', `${from}..${commit}`]);
   const lost = own.map((one) => ({ ...landed, from, commit: one }));
-  const found = isThere ? own : [...new Set(findForms(git, tip, lost).values())];
+  const together = lost.length > 1 ? lost : all;
+  const found = isThere ? own : [...new Set(findForms(git, tip, lost, new Set(), together).values())];
   const open: string[] = [];
   const [newest = ''] = found;
   // One that the agent itself has taken back goes together with the commit that did so.

@@ -4,10 +4,10 @@ import { FEW, listSome } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { landingsOf, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { copiesAmong } from '../survey/forms.ts';
-import { landingsOf, newestLandings } from '../survey/landed.ts';
+import { newestLandings } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
 

@@ -180,12 +180,16 @@ export function startsOfWork(repository: Repository, record: SessionRecord, dept
   return parent === undefined ? own : [...own, ...startsOfWork(repository, parent, depth + 1)];
 }
 
+/** Oldest first. */
+export function landingsOf(landed: Landed | undefined): Landed[] {
+  return landed === undefined ? [] : [...landingsOf(landed.before), landed];
+}
+
 /** Also those that were taken back or have another form: the commit of each, and the one below it. */
 export function acceptances({ landed, taken_back = [], synced = [] }: SessionRecord): Map<string, string> {
   const amended = synced.flatMap(({ accepted = [] }) => accepted);
-  const below = new Map([...amended, ...taken_back].map(({ commit, from }) => [commit, from]));
-  for (let one = landed; one !== undefined; one = one.before) below.set(one.commit, one.from);
-  return below;
+  const all = [...amended, ...taken_back, ...landingsOf(landed)];
+  return new Map(all.map(({ commit, from }) => [commit, from]));
 }
 
 /** The newest first. An acceptance of the session itself is its own work: the commit below it counts. */

@@ -15,19 +15,25 @@ interface Row {
   readonly subject: string;
 }
 
+/** Of so many acceptances, the newest ones, agt asks whether one of so many newer commits has them: each needs a diff. */
+const MOST_SQUASHED = 8;
+const MOST_SQUASHES = 100;
+
 /**
  * What the branch at `tip` has in place of commits that it has no longer, by commit: `open`, the oldest first. `landed`:
- * commits that stand for themselves.
+ * commits that stand for themselves. `together`: somebody may have made one commit of some of them.
  */
 export function findForms(
   git: Git,
   tip: string,
   open: readonly (Pick<Landed, 'commit' | 'from'> & Partial<Landed>)[],
   landed: ReadonlySet<string> = new Set(),
+  together: readonly Pick<Landed, 'commit'>[] = open,
 ): Map<string, string> {
   const forms = new Map<string, string>();
   if (open.length === 0) return forms;
-  const amended = new Map(open.map(asAmended(git, open[0]?.onto)));
+  const amend = asAmended(git, open[0]?.onto);
+  const amended = new Map(open.map(amend));
   const own = listRows(git, ['--no-walk'], [...amended.keys()]);
   if (own.length === 0) return forms;
   // A rebase takes a merge apart: then the last commit that it merged stands for it.
@@ -36,19 +42,51 @@ export function findForms(
   const since = [`--since=${Math.min(...[...own, ...merged].map(({ time }) => time))}`];
   const authors = new Set([...own, ...merged].map(({ author }) => author));
   const ofAuthors = (rows: readonly Row[]) => rows.filter(({ author }) => authors.has(author));
-  const there = ofAuthors(listRows(git, since, [tip, `^${open[0]?.from}`]));
+  const newer = listRows(git, since, [tip, `^${open[0]?.from}`]);
+  const there = ofAuthors(newer);
   const others = there.filter(({ commit }) => !landed.has(commit));
-  if (others.length === 0) return forms;
   const before = listRows(git, since, [...own.map(({ commit }) => commit), ...merges, `^${tip}`]);
   const sameTime = ofAuthors([...before, ...there.filter(({ commit }) => amended.has(commit))]);
   const copies = findCopies(git, sameTime, others);
   const isFound = ({ commit, parents: [, merged = ''] }: Row) => copies.has(commit) || copies.has(merged);
-  const pairs = own.every(isFound) ? copies : findRewritten(git, sameTime, others, open[0]?.onto);
-  for (const { commit, parents } of own) {
-    const form = pairs.get(commit) ?? pairs.get(parents[1] ?? '');
-    if (form !== undefined) forms.set(amended.get(commit) ?? commit, form);
+  const isAll = others.length === 0 || own.every(isFound);
+  const pairs = isAll ? copies : findRewritten(git, sameTime, others, open[0]?.onto);
+  const formOf = ({ commit, parents }: Row) => pairs.get(commit) ?? pairs.get(parents[1] ?? '');
+  const users = new Set(own.map(nameOf));
+  const ofUsers = newer.filter((row) => users.has(nameOf(row))).slice(0, MOST_SQUASHES);
+  const squashes = own.every(isFound) ? undefined : findSquashes(git, together.map(amend), ofUsers);
+  for (const row of own) {
+    const form = squashes?.get(row.commit) ?? formOf(row);
+    if (form !== undefined) forms.set(amended.get(row.commit) ?? row.commit, form);
   }
   return forms;
+}
+
+/** Without the time. */
+const nameOf = ({ author }: Row) => author.replace(/^\d+ /, '');
+
+/** By commit, one with the changes of several that followed each other. `landed`: the oldest first. */
+function findSquashes(
+  git: Git,
+  landed: readonly (readonly [commit: string, string])[],
+  after: readonly Row[],
+) {
+  const commits = landed.slice(-MOST_SQUASHED).map(([commit]) => commit);
+  const rows = new Map(listRows(git, ['--no-walk'], commits).map((row) => [row.commit, row]));
+  const groups = commits.flatMap((_, i) => commits.map((__, end) => commits.slice(i, end + 1)));
+  const several = groups.filter((group) => group.length > 1 && group.every((one) => rows.has(one)));
+  if (several.length === 0) return undefined;
+  const pairOf = (last = '', first = last) => [last, rows.get(first)?.parents[0]].join(' ');
+  for (const row of after) rows.set(row.commit, row);
+  const pairs = several.map((group) => pairOf(group.at(-1), group[0]));
+  const patches = readPatches(git, [...pairs, ...after.map(({ commit }) => pairOf(commit))]);
+  const found = new Map<string, string>();
+  for (const [i, group] of several.entries()) {
+    const id = patches?.get(pairs[i] ?? '')?.id;
+    const form = after.find(({ commit }) => id !== undefined && patches?.get(pairOf(commit))?.id === id);
+    for (const one of form === undefined ? [] : group) found.set(one, form?.commit ?? '');
+  }
+  return found;
 }
 
 /** By commit, a copy of it among those that `range` names. */

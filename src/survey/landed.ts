@@ -3,7 +3,7 @@ import { branchNamespaces } from '../filter/agent-refs.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { Landed, SessionRecord } from '../session/record.ts';
+import { type Landed, landingsOf, type SessionRecord } from '../session/record.ts';
 import { readCommitGraph } from './commit-graph.ts';
 import { findForms } from './forms.ts';
 import { remoteBranches } from './merged.ts';
@@ -24,11 +24,6 @@ export interface Fate {
 }
 
 export const STANDS: Fate = { isLost: false, isElsewhere: false, nowAs: undefined, revertedBy: undefined };
-
-/** Oldest first. */
-export function landingsOf(landed: Landed | undefined): Landed[] {
-  return landed === undefined ? [] : [...landingsOf(landed.before), landed];
-}
 
 /** The newest one on each branch, newest first. */
 export function newestLandings(landed: Landed | undefined): Landed[] {

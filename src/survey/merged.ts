@@ -10,8 +10,14 @@ import { copyIndex, plainCommit } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { Landed, SessionRecord } from '../session/record.ts';
-import { acceptances, listRecords, startsOfWork } from '../session/record.ts';
+import {
+  acceptances,
+  type Landed,
+  landingsOf,
+  listRecords,
+  type SessionRecord,
+  startsOfWork,
+} from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
@@ -106,11 +112,12 @@ type Branch = Pick<Landed, 'onto' | 'from'>;
  */
 async function standing(git: Git, record: SessionRecord, { onto, from }: Branch, head = '', isWhole = false) {
   let found: { source: string; commit: string; landed: Landed } | undefined;
+  const all = landingsOf(record.landed);
   for (let one = record.landed; one !== undefined; one = one.before) {
     if (isWhole && found === undefined && one.in_part && !one.with_commits) continue;
     const names = [one.source, from, one.onto].map((name) => `${name}^{commit}`);
     const [source, tip, there] = (await findObjects(git, names)).map((object) => object?.oid);
-    const commit = source && tip && (await landedAs(git, one, tip));
+    const commit = source && tip && (await landedAs(git, one, tip, all));
     // A branch that is gone may have another name now.
     if (one.onto !== onto && (there !== undefined || !commit)) continue;
     if ((!commit && found === undefined) || (commit && head && (await isAncestor(git, commit, head)))) break;
@@ -174,14 +181,15 @@ export async function tipWithFamily(session: Session, git: Git, head: string, { 
   return sources.length === 0 ? from : plainCommit(git, `${from}^{tree}`, [from, ...sources]);
 }
 
-/** The commit of an acceptance as the branch has it. */
+/** The commit of an acceptance as the branch has it. `all`: of the session, the oldest first. */
 export async function landedAs(
   git: Git,
   landed: Pick<Landed, 'commit' | 'from'> & Partial<Landed>,
   tip: string,
+  all: readonly Landed[] = [],
 ): Promise<string | undefined> {
   if (await isAncestor(git, landed.commit, tip)) return landed.commit;
-  return findForms(git, tip, [landed]).get(landed.commit);
+  return findForms(git, tip, [landed], new Set(), all).get(landed.commit);
 }
 
 export async function isAsLanded(

@@ -8,6 +8,7 @@ import type { Repository } from '../repository/repository.ts';
 import {
   hasCommitted,
   type Landed,
+  landingsOf,
   listRecords,
   type SessionRecord,
   sessionFolder,
@@ -17,7 +18,7 @@ import { isEnded } from '../session/state.ts';
 import { workWithShared } from './base-of-work.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type Examined, examineAll, type Work } from './examine.ts';
-import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
+import { type Fate, findFates, newestLandings, STANDS, withFates } from './landed.ts';
 import { familyOf, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { findOnlyInSnapshots } from './only-in-snapshots.ts';
 import type { DiffStat } from './patches.ts';

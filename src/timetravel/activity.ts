@@ -7,12 +7,19 @@ import { readCommits } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { type Git, gitLines } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import {
+  isAttached,
+  type Landed,
+  landingsOf,
+  listRecords,
+  type SessionRecord,
+  snapshotRefs,
+} from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
 import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
-import { type Fate, findFates, landingsOf, neverHad, STANDS } from '../survey/landed.ts';
+import { type Fate, findFates, neverHad, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns, undoneTurns } from './turn-files.ts';

@@ -1,0 +1,59 @@
+/** The user makes one commit of two acceptances: the branch has both still. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, run, write } from '../harness/world.ts';
+
+const fixup = (repository: string) => {
+  const env = { GIT_SEQUENCE_EDITOR: "sed -i '2s/^pick/fixup/'" };
+  expect(run('git', ['rebase', '-qi', 'HEAD~2'], { cwd: repository, env }).exitCode).toBe(0);
+};
+const anew = (repository: string) => {
+  git(repository, 'reset', '-q', '--soft', 'HEAD~2');
+  run('git', ['commit', '-qm', 'both'], {
+    cwd: repository,
+    env: { GIT_AUTHOR_DATE: '2026-01-05T13:00:00+0100' },
+  });
+};
+
+test.each([
+  ['a fixup', fixup],
+  ['a commit of its own', anew],
+])('by %s: only the rest is new, and unaccept names that commit', (_, squash) => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  for (const name of ['one', 'two', 'three']) {
+    write(join(sandbox, name), `${name}\n`);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', `Add ${name}`);
+  }
+  for (const commit of ['agt/s1~2', 'agt/s1~1'])
+    agtOk(repository, 'accept', 's1', '--commits', commit, '--keep');
+  squash(repository);
+  const commit = git(repository, 'rev-parse', '--short=12', 'HEAD');
+  const { stderr } = agt(repository, 'unaccept', 's1');
+  expect(stderr).toMatch(` in another form, as ${commit}\n`);
+  expect(stderr).toContain(`hint: undo it and what landed before it, on "main": git revert ${commit}\n`);
+  write(join(repository, 'one'), 'one\nof the user\n');
+  git(repository, 'commit', '-qam', 'by the user');
+  expect(agtOk(repository, 'list')).toMatch(/ \+1 -0 .* clean, accepted in part /);
+  expect(agtOk(repository, 'activity')).toContain(`, now ${commit.slice(0, 10)} on main`);
+  expect(agtOk(repository, 'accept', 's1', '-n')).toMatch(/ 1 file changed, \+1 -0\n {2}A three\n/);
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  git(repository, 'revert', '--no-edit', 'HEAD');
+  expect(agtOk(repository, 'list')).toMatch(/ \+3 -0 .* clean, reverted since /);
+});
+
+test('two amended ones: what the user and the agent have changed in one place is no conflict', () => {
+  const lines = Array.from({ length: 20 }, (_, i) => `${i}\n`).join('');
+  const { repository, sandbox } = makeSession({ f: lines });
+  write(join(sandbox, 'c'), 'c\n');
+  for (const last of ['one\n', 'two\n']) {
+    write(join(sandbox, 'f'), lines + last);
+    agtOk(repository, 'accept', 's1', '--include', 'f', '--keep');
+  }
+  write(join(repository, 'f'), `${lines}two\nof the user\n`);
+  git(repository, 'commit', '-qa', '--amend', '--no-edit');
+  fixup(repository);
+  expect(agtOk(repository, 'list')).toMatch(/ \+1 -0 .* clean, accepted in part /);
+  expect(agtOk(repository, 'accept', 's1', '-n', '--untracked=all')).toMatch(/ 1 file changed, .*\n {2}A c /);
+});
