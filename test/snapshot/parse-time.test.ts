@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
+import { parseSince } from '../../src/agtmode/output/history.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import { parseTime } from '../../src/snapshot/resolve-snapshot.ts';
 import { REAL_GIT } from '../harness/world.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');
-const parse = (text: string) => parseTime(openGit(REAL_GIT, process.cwd(), process.env), text, now);
+const realGit = openGit(REAL_GIT, process.cwd(), process.env);
+const parse = (text: string) => parseTime(realGit, text, now);
 
 test.each([
   ['now', '2026-11-20T12:00:00.000Z'],
@@ -47,4 +49,15 @@ test.each([
   '2026-11-20T09:30:61Z',
 ])('%j is not a time', async (text) => {
   expect(await parse(text)).toBeUndefined();
+});
+
+test.each([
+  ['friday', '2026-11-20'],
+  ['Friday', '2026-11-20'],
+  ['thursday', '2026-11-19'],
+  ['saturday', '2026-11-14'],
+  ['last friday', '2026-11-13'],
+])('on a Friday, the day "%s" is %s', async (text, day) => {
+  for (const time of ['00:00:00', '23:59:59'])
+    expect(await parseSince(realGit, text, now, time)).toEqual(new Date(`${day}T${time}`));
 });
