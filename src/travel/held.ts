@@ -34,8 +34,8 @@ export async function debtOf(session: Session, tip: string | undefined, wanted: 
 }
 
 /** Where sessions are pushed by themselves, or somebody has pushed another one. */
-export function wantedRemote({ settings }: Repository, copies: ReadonlyMap<string, string>) {
-  return settings.push === '' ? copies.values().next().value : settings.push;
+export function wantedRemote({ settings }: Repository, copies: ReadonlyMap<string, Share>) {
+  return settings.push === '' ? copies.values().next().value?.remote : settings.push;
 }
 
 /** All if the session no longer builds on `sent`. A long history is not read. */
@@ -45,13 +45,13 @@ export async function snapshotsSince(session: Session, sent: string | undefined,
   return commits.at(-1) === sent ? commits.length - 1 : (await session.history()).length;
 }
 
-/** By session id: the remote of its copy, as this repository knows it. */
-export function copiesOnRemotes(repository: Repository): Map<string, string> {
+/** By session id: its copy, as this repository knows it. */
+export function copiesOnRemotes(repository: Repository): Map<string, Share> {
   const ids = listRecords(repository).records.map(({ session_id: id }) => id);
   return new Map(
     ids.flatMap((id) => {
       const share = attempt(() => readShares({ repository, id }).copies[0]);
-      return share?.head === undefined ? [] : [[id, share.remote] as const];
+      return share?.head === undefined ? [] : [[id, share] as const];
     }),
   );
 }

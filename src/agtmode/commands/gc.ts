@@ -22,6 +22,7 @@ import { endingAtSteps } from '../../process/interrupts.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/lock.ts';
 import { Session } from '../../session/session.ts';
+import type { Share } from '../../session/share-file.ts';
 import { copiesOnRemotes, heldByRemotes } from '../../travel/held.ts';
 import { readKeys } from '../../travel/keys.ts';
 import { type Arguments, defineCommand, option } from '../command-line/command.ts';
@@ -100,7 +101,7 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const done = disk === null ? '' : describeDisk(disk);
   const told = outcomes.map((outcome): Told => {
     const { session_id: id } = outcome.plan.record;
-    return { ...outcome, bytes: bytes.get(id) ?? 0, remote: copies.get(id) };
+    return { ...outcome, bytes: bytes.get(id) ?? 0, copy: copies.get(id) };
   });
   const sessions = told.map(outcomeJson);
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
@@ -132,10 +133,9 @@ const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plai
   thin: ['thinned out, deleted', 'thin out, delete'],
 };
 
-/** `remote`: the one that has a copy. */
-type Told = SessionOutcome & { readonly bytes: number; readonly remote: string | undefined };
+type Told = SessionOutcome & { readonly bytes: number; readonly copy: Share | undefined };
 
-function describeOutcome({ plan, work, bytes, remote }: Told, isDryRun: boolean): string {
+function describeOutcome({ plan, work, bytes, copy }: Told, isDryRun: boolean): string {
   const { record, chain, going, action } = plan;
   const id = record.session_id;
   if (plan.refused !== undefined) return `${id}: skipped: ${plan.refused}\n`;
@@ -147,7 +147,10 @@ function describeOutcome({ plan, work, bytes, remote }: Told, isDryRun: boolean)
   return lines([
     `${id}: ${done} (${showSize(bytes)})`,
     work !== undefined && `${id}: ${fate}`,
-    action === 'drop' && remote && `${id}: ${remote} has a copy: agt session pull ${id} ${remote} --take`,
+    // Another session on the remote may have the same id.
+    action === 'drop' &&
+      copy &&
+      `${id}: ${copy.remote} has a copy: agt session pull ${copy.share} ${copy.remote} --take`,
   ]);
 }
 
@@ -178,7 +181,7 @@ function describeGarbage(files: readonly GarbageFile[]): string {
   return `${listSome(paths, LISTED)} (${showSize(files.reduce((sum, { bytes }) => sum + bytes, 0))})`;
 }
 
-function outcomeJson({ plan, work, bytes, remote }: Told) {
+function outcomeJson({ plan, work, bytes, copy }: Told) {
   return {
     session_id: plan.record.session_id,
     action: plan.action,
@@ -186,7 +189,7 @@ function outcomeJson({ plan, work, bytes, remote }: Told) {
     going: plan.going,
     bytes,
     work_branch_kept: work?.stays ? shortBranch(work.ref) : null,
-    remote: remote ?? null,
+    remote: copy?.remote ?? null,
     refused: plan.refused ?? null,
   };
 }
