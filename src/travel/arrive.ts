@@ -193,7 +193,7 @@ export async function arrived(
   id: SessionId,
   { record: theirs, holder }: Head,
   at: string,
-): Promise<SessionRecord> {
+): Promise<SessionRecord & Required<Pick<SessionRecord, 'moved'>>> {
   const local = readRecord(repository, id);
   const kept = local !== undefined && keepsFolder(local) ? local : undefined;
   const folder = kept ? sessionFolder(kept) : join(await repository.sessionsDir(), id);

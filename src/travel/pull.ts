@@ -97,8 +97,10 @@ export async function pullSession(repository: Repository, request: PullRequest):
         becomeAway(locked, { remote, ...(holder && { holder }) }, request.now);
       });
   }
-  await arrived(repository, id, head, '');
-  const share = await takeLease({ repository, id }, there, head, { remote, parts, held }, request);
+  // After agt gc, this repository knows by it when the session was here.
+  const { moved } = await arrived(repository, id, head, request.now.toISOString());
+  const taken = { ...head, record: { ...head.record, moved } };
+  const share = await takeLease({ repository, id }, there, taken, { remote, parts, held }, request);
   failurePoint('pull: taken');
   const left = local && (await leave(repository, local, head, request));
   const arriving = { share, before: left?.before, marks: own?.refs['review'] };

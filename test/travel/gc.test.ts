@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
-import { factsOf, makeTwo, withoutKey, workIn } from './two.ts';
+import { factsOf, makeTwo, nextSecond, withoutKey, workIn } from './two.ts';
 
 const tipOf = (repository: string, id: string) =>
   git(repository, 'for-each-ref', '--format=%(objectname)', `refs/agt/tip/${id}`);
@@ -151,4 +151,39 @@ test('a push sends the session whole if commits of the last part are gone here',
   expect(agtOk(here, 'session', 'push', 's1', '--release')).toMatch(/^pushed s1 to origin \(4 snapshots, /);
   agtOk(there, 'session', 'pull', 's1');
   expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
+});
+
+test('a turn that came with a session stays one after gc --pushed and a pull', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const work = (repository: string, prompt: string) => {
+    agtOk(repository, 'autocommit', 's1', '--label', `prompt: ${prompt}`);
+    write(join(sessionOf(repository, 's1').sandbox, prompt), '');
+    agtOk(repository, 'autocommit', 's1');
+  };
+  const turns = () => {
+    const rows = JSON.parse(agtOk(there, 'activity', '--json')) as { prompt: string; pulled: boolean }[];
+    return rows.flatMap(({ prompt, pulled }) => (prompt === null ? [] : [[prompt, pulled]]));
+  };
+  work(here, 'one');
+  agtOk(here, 'remove', 's1');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1');
+  for (let n = 1; n <= 2; n++) {
+    expect(turns()).toEqual([['one', true]]);
+    agtOk(there, 'gc', '--pushed');
+    expect(turns()).toEqual([]);
+    agtOk(there, 'session', 'pull', 's1', 'origin', '--take');
+  }
+  nextSecond();
+  agtOk(there, 'undo', 's1');
+  work(there, 'two');
+  agtOk(there, 'remove', 's1');
+  agtOk(there, 'session', 'push', 's1');
+  agtOk(there, 'gc', '--pushed');
+  agtOk(there, 'session', 'pull', 's1', 'origin', '--take');
+  expect(turns()).toEqual([
+    ['two', false],
+    ['one', true],
+  ]);
 });

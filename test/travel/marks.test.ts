@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
-import { makeTwo } from './two.ts';
+import { makeTwo, nextSecond } from './two.ts';
 
 const FILES = ['one', 'two', 'three', 'four', 'five'];
 
@@ -162,12 +162,6 @@ test('marks that one side has taken back do not come back with those of the othe
   agtOk(here, 'session', 'pull', 's1', '--take');
   expect(marksIn(here)).toEqual({ one: 'new', two: 'new', three: 'seen' });
 });
-
-/** Snapshots have no finer time, and agt knows by it to where a session went. */
-function nextSecond() {
-  const left = 1000 - (Date.now() % 1000);
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, left + 5);
-}
 
 test('work by hand after a pull is of no agent, and what only a fork has is of the fork', () => {
   const { here, there } = makeTwo();

@@ -87,3 +87,9 @@ export function withoutKey<T>(action: () => T): T {
     else process.env['XDG_CONFIG_HOME'] = before;
   }
 }
+
+/** Snapshots have no finer time, and agt knows by it to where a session went. */
+export function nextSecond(): void {
+  const left = 1000 - (Date.now() % 1000);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, left + 5);
+}
