@@ -71,7 +71,13 @@ export interface SessionRecord {
   /** Acceptances that `unaccept` took back, oldest first: `at` is when they landed. */
   readonly taken_back?: readonly (Landed & { readonly taken_at: string })[];
   /** It came from another repository, where the agent worked at this path. `came`: each time that it began here, or came. */
-  readonly moved?: { readonly from: string; readonly at: string; readonly came: readonly string[] };
+  readonly moved?: {
+    readonly from: string;
+    readonly at: string;
+    readonly came: readonly string[];
+    /** The first words of the last one that came along. */
+    readonly prompt?: string | undefined;
+  };
   /** `away`: another repository goes on with it, or may do so. Undefined holder: nobody has taken it yet. */
   readonly away?: {
     readonly remote: string;

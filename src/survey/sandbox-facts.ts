@@ -72,7 +72,7 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     record,
     gitDir,
     agentState: isEnded(record) || isLeft || isOfOther || isElsewhere ? undefined : state,
-    lastPrompt: told?.prompt,
+    lastPrompt: told?.prompt ?? record.moved?.prompt,
     isOutOfSight: outOfSight,
     hasMoved: isBeside || isCut,
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),

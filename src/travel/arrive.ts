@@ -27,7 +27,7 @@ import { Session } from '../session/session.ts';
 import { readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { OPENED, PULLED } from '../snapshot/format.ts';
+import { OPENED, PULLED, promptIn } from '../snapshot/format.ts';
 import { joinAcceptMaps } from '../timetravel/blame/accept-map.ts';
 import { forkSession } from '../timetravel/fork/fork.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
@@ -144,7 +144,9 @@ export async function goOn(
     const { landed } = record;
     if (landed !== head.record.landed) await keepSources(session, landed);
     failurePoint('pull: refs moved');
-    locked.write(record);
+    // No hook has told of the prompts that have come along.
+    const prompt = (await session.history()).map(promptIn).find((one) => one !== undefined);
+    locked.write({ ...record, moved: { ...record.moved, prompt } });
     if (isEnded(head.record) && head.record.state !== 'removed') await dropWorkBranch(session);
     rmSync(agentStates(agtDir, id), { recursive: true, force: true });
   });

@@ -171,6 +171,7 @@ test('a turn that came with a session stays one after gc --pushed and a pull', (
   agtOk(there, 'session', 'pull', 's1');
   for (let n = 1; n <= 2; n++) {
     expect(turns()).toEqual([['one', true]]);
+    expect(JSON.parse(agtOk(there, 'list', '--all', '--json'))).toMatchObject([{ last_prompt: 'one' }]);
     agtOk(there, 'gc', '--pushed');
     expect(turns()).toEqual([]);
     agtOk(there, 'session', 'pull', 's1', 'origin', '--take');

@@ -66,6 +66,9 @@ test('a turn that came with a session is named so, and counts once where several
     return JSON.parse(rows) as { prompt: string; pulled: boolean; repository: string }[];
   };
   expect(agtOk(there, 'log', '--all-sessions')).toMatch(/ \(pulled\) do it$/);
+  expect(JSON.parse(agtOk(there, 'list', '--json'))).toMatchObject([
+    { last_prompt: 'do it', agent_state: null },
+  ]);
   expect(turns(there)).toMatchObject([{ prompt: 'do it', pulled: true }]);
   expect(turns(here)).toMatchObject([{ prompt: 'do it', pulled: false }]);
   const own = turns(here, '--everywhere').filter(({ repository }) => repository.startsWith(join(here, '..')));

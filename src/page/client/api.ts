@@ -14,7 +14,7 @@ export interface Row {
     for: string | null;
   } | null;
   readonly last_prompt: string | null;
-  /** It came from another repository, whose prompts are not known here. */
+  /** It came from another repository, of which not all prompts may be known here. */
   readonly moved?: object | null;
   readonly agent?: string | null;
   readonly running: boolean | null;
