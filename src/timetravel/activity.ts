@@ -7,20 +7,10 @@ import { readCommits } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { type Git, gitLines } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import {
-  isAttached,
-  type Landed,
-  landingsOf,
-  listRecords,
-  type SessionRecord,
-  snapshotRefs,
-} from '../session/record.ts';
+import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { Session } from '../session/session.ts';
-import { isEnded, type SessionState } from '../session/state.ts';
 import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
-import { type Fate, findFates, neverHad, STANDS } from '../survey/landed.ts';
-import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns, undoneTurns } from './turn-files.ts';
 import { type AuthoredHistory, authorsOf, isOfHook, namesOfAgents, type TurnSteps } from './turns.ts';
@@ -62,63 +52,12 @@ export interface ActivityRequest {
   readonly landed?: ReadonlySet<string>;
 }
 
-/** A part of a session has landed, this was taken back, or the session has failed or ended. */
-export interface Outcome {
-  readonly session: string;
-  readonly agent: string | undefined;
-  readonly at: Date;
-  readonly outcome: SessionState | 'accepted-in-part' | 'unaccepted';
-  readonly landed: Landed | undefined;
-  readonly fate: Fate;
-  readonly isTakenBack: boolean;
-  readonly reason: string | undefined;
-}
-
-export function readOutcomes(
-  repository: Repository,
-  { sessions, since }: Pick<ActivityRequest, 'sessions' | 'since'>,
-): Outcome[] {
-  const { records } = listRecords(repository);
-  const outcomes = records
-    .filter(({ session_id: id }) => sessions.length === 0 || sessions.includes(id))
-    .flatMap((record): Outcome[] => {
-      const { session_id: session, state, state_at: at, state_reason: reason } = record;
-      const facts = { fate: STANDS, isTakenBack: false, reason: undefined };
-      const about = { session, agent: record.agent, ...facts };
-      const landingOf = (landed: Landed): Outcome => {
-        const outcome = landed.in_part ? 'accepted-in-part' : 'accepted';
-        return { ...about, at: new Date(landed.at), outcome, landed };
-      };
-      const back = (record.taken_back ?? []).flatMap(({ taken_at, ...landed }): Outcome[] => {
-        const { onto, commit } = landed;
-        const isElsewhere = !!record.moved && neverHad(repository.git, onto, [commit]).has(commit);
-        const fate = { ...STANDS, isLost: !isElsewhere, isElsewhere };
-        const one = { ...landingOf(landed), fate, isTakenBack: true };
-        return [one, { ...one, at: new Date(taken_at), outcome: 'unaccepted' }];
-      });
-      const landings = landingsOf(record.landed).map(landingOf);
-      const hasOwnRow = state === 'failed' || isEnded(record);
-      const hasOwnEnd = hasOwnRow && at !== undefined && (state !== 'accepted' || landings.length === 0);
-      const end = { ...about, outcome: state, landed: undefined, reason };
-      return [...back, ...landings, ...(hasOwnEnd ? [{ ...end, at: new Date(at) }] : [])];
-    })
-    .filter((one) => since === undefined || one.at >= since);
-  const shown = new Set(outcomes.flatMap(({ landed, session }) => (landed === undefined ? [] : session)));
-  if (shown.size === 0) return outcomes;
-  const landed = records.filter(({ session_id: id }) => shown.has(id));
-  const branches = landed.flatMap((record) => landingsOf(record.landed).map(({ onto }) => onto));
-  const fates = findFates(repository, landed, readRefs(repository, [], branches));
-  return outcomes.map((one) => ({ ...one, fate: fates.get(one.landed?.commit ?? '') ?? one.fate }));
-}
-
 /** Newest first. */
 export async function readActivity(
   repository: Repository,
+  { records, authored, pulled }: AllAuthors,
   { sessions, since, limit, countLines, landed = new Set() }: ActivityRequest,
 ): Promise<Turn[]> {
-  const { records } = listRecords(repository);
-  const { snapshots, authored } = await readAllAuthors(repository, records);
-  const pulled = madeElsewhere(snapshots, records);
   const drafts = authored
     .flatMap(({ begun }) => begun)
     .filter(({ session }) => sessions.length === 0 || sessions.includes(session))
@@ -178,10 +117,7 @@ async function undoneSteps(
 const endOf = ({ snapshots, from }: TurnSteps) => snapshots.at(-1)?.time ?? from;
 
 /** A pull begins with a snapshot, which says whether it was one into this repository; that of an ended session has none. */
-export function madeElsewhere(
-  snapshots: readonly Snapshot[],
-  records: readonly SessionRecord[],
-): Set<Snapshot> {
+function madeElsewhere(snapshots: readonly Snapshot[], records: readonly SessionRecord[]): Set<Snapshot> {
   const present = new Set<string>(records.map(({ session_id: id }) => id));
   const heirs = new Map<string | undefined, string>(); // forks bring along what is of a session that is not here
   const bySession = Map.groupBy(snapshots.toReversed(), ({ commit, previous, session }) => {
@@ -210,8 +146,14 @@ export function madeElsewhere(
   return new Set(others);
 }
 
-/** All snapshots by time, oldest first and each before those that follow it, and who made those of each session. */
-export async function readAllAuthors(repository: Repository, records: readonly SessionRecord[]) {
+export type AllAuthors = Awaited<ReturnType<typeof readAllAuthors>>;
+
+/**
+ * All snapshots by time, oldest first and each before those that follow it; who made those of each session, and which were
+ * made in another repository.
+ */
+export async function readAllAuthors(repository: Repository) {
+  const { records } = listRecords(repository);
   const snapshots = await snapshotsOfAll(repository, records);
   const known = new Map(snapshots.map((snapshot) => [snapshot.commit, snapshot]));
   const previousOf = (one: Snapshot | undefined) => known.get(one?.previous ?? '');
@@ -224,7 +166,7 @@ export async function readAllAuthors(repository: Repository, records: readonly S
     const line = isFork && !before.some(isOfHook) ? own : [...before.reverse(), ...own];
     return partOf(authorsOf(line, isFolder), own);
   });
-  return { snapshots, authored };
+  return { records, snapshots, authored, pulled: madeElsewhere(snapshots, records) };
 }
 
 /** That of one session, if its history begins in another one: a turn may have begun there. */

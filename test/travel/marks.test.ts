@@ -91,6 +91,46 @@ test('a turn that came with a session is named so, and counts once where several
   expect(turns(third)).toMatchObject([{ pulled: true }, { prompt: 'do it', pulled: true }]);
 });
 
+test('what became of a session is named pulled where it did not happen, and counts once as well', () => {
+  const { here, there } = makeTwo();
+  for (const id of ['landed', 'failed', 'rejected']) {
+    agtOk(here, 'session', 'new', '--id', id);
+    write(join(sessionOf(here, id).sandbox, id), `${id}\n`);
+  }
+  agtOk(here, 'accept', 'landed', '--untracked=all');
+  agtOk(here, 'session', 'fail', 'failed', '--reason', 'no good');
+  agtOk(here, 'reject', 'rejected');
+  nextSecond();
+  for (const id of ['landed', 'failed', 'rejected']) {
+    agtOk(here, 'session', 'push', id);
+    agtOk(there, 'session', 'pull', id, '--take');
+  }
+  const outcomes = (cwd: string, ...words: string[]) => {
+    const rows = JSON.parse(agtOk(cwd, 'activity', '--json', ...words)) as {
+      outcome: string | null;
+      pulled: boolean;
+      repository: string;
+    }[];
+    return rows
+      .filter(({ outcome, repository }) => outcome !== null && repository.startsWith(join(here, '..')))
+      .map(({ outcome, pulled, repository }) => [outcome, pulled, repository]);
+  };
+  const all = (pulled: boolean, cwd: string) =>
+    ['rejected', 'failed', 'accepted'].map((outcome) => [outcome, pulled, join(cwd, '.git')]);
+  expect(outcomes(here)).toEqual(all(false, here));
+  expect(outcomes(there)).toEqual(all(true, there));
+  expect(agtOk(there, 'activity')).toMatch(/ \(pulled\) failed: no good$/m);
+  for (const cwd of [here, there]) expect(outcomes(cwd, '--everywhere')).toEqual(all(false, here));
+  git(there, 'pull', '-q', here, 'main');
+  agtOk(there, 'session', 'unaccept', 'landed');
+  expect(outcomes(there, 'landed')).toEqual([
+    ['unaccepted', false, join(there, '.git')],
+    ['accepted', true, join(there, '.git')],
+  ]);
+  agtOk(there, 'accept', 'failed', '--untracked=all');
+  expect(outcomes(there, 'failed')).toEqual([['accepted', false, join(there, '.git')]]);
+});
+
 test('after each hand-over, a turn is named pulled where it did not happen, and the agent hears what came', () => {
   const { here, there } = makeTwo();
   agtOk(here, 'session', 'new', '--id', 's1');

@@ -3,10 +3,10 @@ import { usageError } from '../../errors.ts';
 import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { isAttached, listRecords, snapshotRefs } from '../../session/record.ts';
+import { isAttached, snapshotRefs } from '../../session/record.ts';
 import { oneLine, promptIn } from '../../snapshot/format.ts';
 import { readHistory } from '../../snapshot/history.ts';
-import { madeElsewhere, readAllAuthors } from '../activity.ts';
+import { readAllAuthors } from '../activity.ts';
 import type { Pathspec } from '../session-paths.ts';
 import { type Occurrence, occurrencesInFiles, type Step } from './in-files.ts';
 import { matchesIn, type Pattern } from './matches.ts';
@@ -36,11 +36,9 @@ export async function stepsOf(
   repository: Repository,
   { since, session, prompts = false }: Wanted,
 ): Promise<Step[]> {
-  const { records } = listRecords(repository);
+  const { records, snapshots, authored, pulled } = await readAllAuthors(repository);
   const folder = records.find(isAttached);
-  const { snapshots, authored } = await readAllAuthors(repository, records);
   const authors = new Map(authored.flatMap((own) => own.steps).map((step) => [step.snapshot, step]));
-  const pulled = madeElsewhere(snapshots, records);
   const steps = snapshots.map((snapshot): Step => {
     const { turn, among = [], author = 'unknown' } = authors.get(snapshot) ?? {};
     const known = snapshot.agent ?? turn?.agent;

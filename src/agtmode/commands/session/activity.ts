@@ -9,11 +9,11 @@ import { namedSession } from '../../../session/find-session.ts';
 import { recordNamed } from '../../../session/record.ts';
 import {
   type ActivityRequest,
-  type Outcome,
   readActivity,
-  readOutcomes,
+  readAllAuthors,
   type Turn,
 } from '../../../timetravel/activity.ts';
+import { type Outcome, readOutcomes } from '../../../timetravel/outcomes.ts';
 import { landedFiles } from '../../../timetravel/turn-files.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -96,15 +96,19 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
     users.length === sources.length ? undefined : await landedFiles(users).catch(() => undefined);
   for (const source of sources) {
     const { repository, record, place } = source;
-    const rowOf = (one: Turn | Outcome, key: string | undefined, entry: Entry): Row => ({
+    const rowOf = (one: Turn | Outcome, key: string, entry: Entry): Row => ({
       ...{ place, key, name: nameOf(one.session, record) },
       ...entry,
     });
     try {
-      const turns = await readActivity(repository, { ...request, ...(record && landed && { landed }) });
+      const known = await readAllAuthors(repository);
+      const turns = await readActivity(repository, known, {
+        ...request,
+        ...(record && landed && { landed }),
+      });
       // Of one second, an end comes after its turn.
-      for (const one of readOutcomes(repository, request))
-        rows.push(rowOf(one, one.landed?.commit, outcomeEntry(source, one)));
+      for (const one of readOutcomes(repository, known, request))
+        rows.push(rowOf(one, one.key, outcomeEntry(source, one)));
       for (const one of turns) rows.push(rowOf(one, one.first, turnEntry(source, one)));
     } catch (error) {
       errors.push(named(place, error));
@@ -127,14 +131,14 @@ function requireKnown(ids: readonly string[], sources: readonly Source[], rows: 
 function withoutCopies(rows: readonly Row[]): Row[] {
   const places = new Map<string, Row>();
   for (const row of rows) {
-    const other = row.key === undefined ? undefined : places.get(row.key);
+    const other = places.get(row.key);
     const isBetter =
       other === undefined ||
       row.snapshots > other.snapshots ||
       (row.snapshots === other.snapshots && other.pulled && !row.pulled);
-    if (row.key !== undefined && isBetter) places.set(row.key, row);
+    if (isBetter) places.set(row.key, row);
   }
-  return rows.filter(({ key, place }) => key === undefined || places.get(key)?.place === place);
+  return rows.filter(({ key, place }) => places.get(key)?.place === place);
 }
 
 type Entry = ReturnType<typeof turnEntry> | ReturnType<typeof outcomeEntry>;
@@ -178,7 +182,7 @@ function outcomeEntry(source: Source, one: Outcome) {
       onto: landed === undefined ? null : shortBranch(fate.renamedTo ?? landed.onto),
       lost: fate.isLost,
       elsewhere: fate.isElsewhere,
-      pulled: false,
+      pulled: one.isPulled,
     },
     ...orNull({ now_as: fate.nowAs, reverted_by: fate.revertedBy, reason }),
     ...{ turn: null, prompt: null, by_session: null, labels: [], began_at: null },
@@ -189,7 +193,7 @@ function outcomeEntry(source: Source, one: Outcome) {
   };
 }
 
-type Row = Entry & { readonly place: string; readonly name: string; readonly key: string | undefined };
+type Row = Entry & { readonly place: string; readonly name: string; readonly key: string };
 
 /** `sources`: those of `--everywhere`. */
 function activityText(context: Context, rows: readonly Row[], sources: readonly Source[], stat: boolean) {
@@ -233,12 +237,13 @@ function whatOf(row: Row): string {
 
 /** `accepted in part as 9b6a52d7ab on main` */
 function outcomeText(row: ReturnType<typeof outcomeEntry>): string {
-  const { outcome, commit, onto, lost, elsewhere, now_as: now, reverted_by: by, reason } = row;
+  const { outcome, commit, onto, lost, elsewhere, pulled, now_as: now, reverted_by: by, reason } = row;
   const [as, isLost, isElsewhere] =
     outcome === 'unaccepted' ? ['', false, elsewhere] : ['as ', lost, elsewhere];
   const fate = { isLost, isElsewhere, nowAs: now ?? undefined, revertedBy: by ?? undefined };
   const landed = commit === null || onto === null ? '' : ` ${as}${landingPlace({ commit, onto }, fate)}`;
-  return `${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;
+  const note = pulled ? '(pulled) ' : '';
+  return `${note}${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;
 }
 
 /** Characters of a time up to its minutes. */
