@@ -12,7 +12,8 @@ import {
   runGit,
 } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type Landed, landingsOf, listRecords } from '../session/record.ts';
+import { landingsOf } from '../session/landings.ts';
+import { type Landed, listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from '../survey/applied.ts';
 import { findForms } from '../survey/forms.ts';

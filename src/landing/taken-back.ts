@@ -1,5 +1,4 @@
 /** Commits that the branch has lost and a session still has: work of another session, and those that it began with. */
-
 import { listSome } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
@@ -8,7 +7,8 @@ import { readHeadFile } from '../git/files/head-file.ts';
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { broughtBySyncs, isNamed, listRecords, type SessionRecord } from '../session/record.ts';
+import { broughtBySyncs } from '../session/landings.ts';
+import { isNamed, listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';

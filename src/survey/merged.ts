@@ -10,14 +10,8 @@ import { copyIndex, plainCommit } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import {
-  acceptances,
-  type Landed,
-  landingsOf,
-  listRecords,
-  type SessionRecord,
-  startsOfWork,
-} from '../session/record.ts';
+import { acceptances, landingsOf, startsOfWork } from '../session/landings.ts';
+import { type Landed, listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';

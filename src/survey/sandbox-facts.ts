@@ -9,7 +9,8 @@ import { type HeadFile, isReadableHead, readHeadFile } from '../git/files/head-f
 import { statusOfEach } from '../git/objects/status.ts';
 import type { Git } from '../git/run/git.ts';
 import { type AgentState, readAgentState } from '../session/agent-state.ts';
-import { type SessionRecord, startsOfWork } from '../session/record.ts';
+import { startsOfWork } from '../session/landings.ts';
+import type { SessionRecord } from '../session/record.ts';
 import { registrationFor, renamedFolder } from '../session/relocate.ts';
 import { isOutOfSight } from '../session/sandbox-place.ts';
 import type { Session } from '../session/session.ts';

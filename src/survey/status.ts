@@ -5,10 +5,10 @@
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { isStagedApart, type StatusEntry, shownFiles } from '../git/objects/status.ts';
 import type { Repository } from '../repository/repository.ts';
+import { landingsOf } from '../session/landings.ts';
 import {
   hasCommitted,
   type Landed,
-  landingsOf,
   listRecords,
   type SessionRecord,
   sessionFolder,

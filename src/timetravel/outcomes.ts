@@ -1,6 +1,7 @@
-/** What became of the work of sessions: what landed, what was taken back, and how sessions ended. */
+/** Acceptances and ends of sessions, and the landed work that was taken back. */
 import type { Repository } from '../repository/repository.ts';
-import { type Landed, landingsOf, type SessionRecord } from '../session/record.ts';
+import { landingsOf } from '../session/landings.ts';
+import type { Landed, SessionRecord } from '../session/record.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
 import { type Fate, findFates, neverHad, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';

@@ -4,7 +4,8 @@ import { capturedLogs, capturedRefs, differing } from '../../folders/git-state/r
 import { resolveRef } from '../../folders/git-state/ref-plan.ts';
 import { gitAnswer, inOtherRepository } from '../../git/run/git.ts';
 import { agtDirectory } from '../../layout.ts';
-import { isAttached, type Landed, landingsOf, listRecords } from '../../session/record.ts';
+import { landingsOf } from '../../session/landings.ts';
+import { isAttached, type Landed, listRecords } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 
 /** `id`: agt unaccept of this session takes it back. */

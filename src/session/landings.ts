@@ -1,0 +1,38 @@
+/** The acceptances of a session, and where its own work starts: the metadata tell. */
+import type { Repository } from '../repository/repository.ts';
+import { type Landed, readRecord, type SessionRecord } from './record.ts';
+
+/** The commits of people with which a session began, or the one that it goes on with, and those of syncs, the newest first. */
+export function startsOfWork(repository: Repository, record: SessionRecord, depth = 0): string[] {
+  const { from, from_commit } = record;
+  const own = broughtBySyncs(record);
+  if (from === undefined) return [...own, from_commit];
+  const parent = depth < MOST_PARENTS ? readRecord(repository, from) : undefined;
+  return parent === undefined ? own : [...own, ...startsOfWork(repository, parent, depth + 1)];
+}
+
+/** Oldest first. */
+export function landingsOf(landed: Landed | undefined): Landed[] {
+  return landed === undefined ? [] : [...landingsOf(landed.before), landed];
+}
+
+/** Also those that were taken back or have another form: the commit of each, and the one below it. */
+export function acceptances({ landed, taken_back = [], synced = [] }: SessionRecord): Map<string, string> {
+  const amended = synced.flatMap(({ accepted = [] }) => accepted);
+  const all = [...amended, ...taken_back, ...landingsOf(landed)];
+  return new Map(all.map(({ commit, from }) => [commit, from]));
+}
+
+/** The newest first. An acceptance of the session itself is its own work: the commit below it counts. */
+export function broughtBySyncs(record: SessionRecord): string[] {
+  const { synced = [] } = record;
+  const below = acceptances(record);
+  return synced.map(({ tip }) => {
+    let start = tip;
+    for (let next = below.get(start); next !== undefined; next = below.get(start)) start = next;
+    return start;
+  });
+}
+
+/** An id may be of another session since. */
+const MOST_PARENTS = 20;
