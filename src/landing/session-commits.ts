@@ -12,19 +12,27 @@ import { newestLandings } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
 
+interface Touching {
+  readonly tip: string;
+  readonly head: string;
+  readonly without?: string | undefined;
+  readonly withCopies?: boolean;
+}
+
 /**
  * The commits of `head` that change one of these files, oldest first: none that `tip` has, not even as a copy, and none of
  * `without`.
  */
 export async function commitsTouching(
   git: Git,
-  { tip, head, without }: { tip: string; head: string; without?: string | undefined },
+  { tip, head, without, withCopies = false }: Touching,
   changes: readonly DiffEntry[],
 ): Promise<NamedCommit[]> {
   const paths = changes.map(({ path }) => path).filter((path) => !path.includes('\n'));
   if (paths.length === 0) return [];
-  const order = ['--reverse', '--topo-order', '--no-merges', '--no-show-signature'];
-  const args = ['--literal-pathspecs', 'log', ...order, '--right-only', '--cherry-pick', '--format=%H %s'];
+  const order = ['--reverse', '--topo-order', '--no-merges', '--no-show-signature', '--right-only'];
+  const only = withCopies ? [] : ['--cherry-pick'];
+  const args = ['--literal-pathspecs', 'log', ...order, ...only, '--format=%H %s'];
   const left = without === undefined ? [] : [`^${without}`];
   const input = Buffer.from([`${tip}...${head}`, ...left, '--', ...paths, ''].join('\n'), 'latin1');
   return (await gitLines(git, [...args, '--stdin'], { input })).map(namedCommit);
@@ -68,7 +76,8 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
   // After a revert, the branch has a copy of commits that land again.
   const isEarlier = !newestLandings(record.landed).some(({ source }) => source === landed);
   if ((landed === undefined || isEarlier) && !isRest) return [...own];
-  const touching = await commitsTouching(git, { tip, head }, changes);
+  const isBack = isEarlier && record.landed && (await landedAs(git, record.landed, head)) === undefined;
+  const touching = await commitsTouching(git, { tip, head, withCopies: isBack === true }, changes);
   if (landed === undefined) return touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
   const before = await landedPaths(git, [tip, head], landed);
   const first = changes.filter(({ path }) => !before.has(path));

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, run, write } from '../harness/world.ts';
 
 /** The agent commits `one` and `two`, which land one after the other. */
 function landTwo(...between: string[]) {
@@ -21,7 +21,12 @@ function landTwo(...between: string[]) {
 function commit(at: string, name: string): string {
   write(join(at, name), `${name}\n`);
   git(at, 'add', name);
-  git(at, 'commit', '-qm', `Add ${name}`);
+  // Before the acceptance, which keeps the author's date.
+  const date = '2026-01-04T12:00:00+0100';
+  run('git', ['commit', '-qm', `Add ${name}`], {
+    cwd: at,
+    env: { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date },
+  });
   return git(at, 'rev-parse', 'HEAD');
 }
 
@@ -40,6 +45,7 @@ test.each([
   agtOk(repository, 'sync', 's1');
   expect(existsSync(join(sandbox, 'one'))).toBe(true);
   agtOk(repository, 'undo', 's1');
+  expect(agtOk(repository, 'accept', 's1', '-n')).toContain('\n    Add one\n');
   expect(agtOk(repository, 'accept', 's1', '--keep')).toMatch(
     /^accepted s1: 1 file changed, \+1 -0\n {2}A one\n/,
   );
