@@ -2,7 +2,9 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { agtOk, makeTempDir, write } from '../harness/world.ts';
+import { agtOk, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 describe('the place of the stores', () => {
   it('follows a folder that was moved; a copy and a new folder in its place have none', () => {
@@ -63,3 +65,27 @@ it('a folder that was moved aside and a new one at its path each have their own 
   expect(agtOk(old, 'snapshot', 'restore', '@')).toContain('verified');
   expect(readFileSync(join(old, 'z'), 'utf8')).toBe('other\n');
 });
+
+it.each(['1', '2', 'never'])(
+  'two folders that were swapped, killed at step %s: each has its snapshots',
+  (step) => {
+    const parent = makeTempDir('swapped');
+    const [one, other, aside] = [join(parent, 'one'), join(parent, 'other'), join(parent, 'aside')];
+    // agt does not tell a folder from others until it is older than its first file.
+    for (const name of ['a', 'b'])
+      for (const folder of [one, other]) {
+        write(join(folder, name), folder);
+        agtOk(folder, 'snapshot');
+      }
+    renameSync(one, aside);
+    renameSync(other, one);
+    renameSync(aside, other);
+    const env = { AGT_TEST_KILL_AT: `snapshot: move written#${step}`, AGT_GIT_PATH: REAL_GIT };
+    const killed = run(process.execPath, [KILLABLE, 'snapshot', 'list'], { cwd: one, env });
+    expect(killed.stdout === '').toBe(step !== 'never');
+    for (const folder of step === '1' ? [one, other] : [other, one]) {
+      expect(agtOk(folder, 'snapshot', 'list').split('\n')).toHaveLength(3);
+      expect(agtOk(folder, 'snapshot')).toContain('nothing changed');
+    }
+  },
+);
