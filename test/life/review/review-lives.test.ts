@@ -97,7 +97,9 @@ async function acceptSeen(life: ReviewLife): Promise<void> {
   const isDone = exitCode === 0 || (exitCode === null && !isDeepStrictEqual(asSets(after), asSets(before)));
   expect(asSets(after), life.story()).toEqual(asSets(isDone ? expected : before));
   if (exitCode !== 0 && exitCode !== null)
-    expect(stderr, life.story()).toMatch(/conflict|was seen that could land|nothing to accept/);
+    expect(stderr, life.story()).toMatch(
+      /conflict|was seen that could land|nothing to accept|since it was seen/,
+    );
   const { base } = life;
   if (!isDone) return;
   life.counts.landed += 1;
