@@ -164,6 +164,10 @@ test('accept, reject and remove name the remotes that do not know of it', () => 
     ' origin would still have it as rejected; tell it: ',
   );
   agtOk(here, 'undo', 'accepted');
+  write(join(sessionOf(here, 'accepted').sandbox, 'more'), 'more\n');
+  const again = agtOk(here, 'accept', 'accepted', '--untracked=all');
+  expect(again).toContain(line('accepted', 'has it as accepted; tell it'));
+  agtOk(here, 'undo', 'accepted');
   expect(agtOk(here, 'remove', 'accepted')).toContain(line('accepted', 'has it as accepted; tell it'));
   agtOk(here, 'session', 'push', 'rejected', 'origin');
   agtOk(there, 'session', 'pull', 'rejected', '--take');

@@ -63,8 +63,11 @@ function notTold(
 ): string[] {
   const all = record.away === undefined ? attempt(() => readShares({ repository, id }).copies) : undefined;
   const copies = (all ?? []).filter(({ holder }) => isHere({ repository }, holder));
+  // A second acceptance is news, also for a copy that knows of the first one.
+  const isNews = outcome === 'accepted' && !isEnded(record);
   const stale = copies.filter(
-    ({ remote, state }) => isForgotten || (remote !== repository.settings.push && state !== outcome),
+    ({ remote, state }) =>
+      isForgotten || (remote !== repository.settings.push && (isNews || state !== outcome)),
   );
   const next = isForgotten ? ' --delete' : '';
   const what = ({ state }: Share) => {

@@ -187,7 +187,7 @@ export const sessionPull = defineCommand({
   summary: 'bring a session of a remote here, where it goes on',
   description:
     'Bring every snapshot of a session that somebody has pushed, and its folder as it was, and take the session: it goes ' +
-    'on here, and is away where it was. If another repository still has it, refuse; --take takes it all the same, and ' +
+    'on here, and is away where it was. If it is active in another repository, refuse; --take takes it all the same, and ' +
     'that repository learns so at its next push. If it is here as well and has snapshots that the remote does not have, ' +
     'they stay as a fork.',
   positionals: {
