@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { copyIndex, plainCommit } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGit } from '../git/run/git.ts';
@@ -116,9 +117,10 @@ async function standing(git: Git, record: SessionRecord, { onto, from }: Branch,
     if (one.onto !== onto && (there !== undefined || !commit)) continue;
     if ((!commit && found === undefined) || (commit && head && (await isAncestor(git, commit, head)))) break;
     const isBack = !commit || (found?.commit !== tip && (await isTakenBack(git, commit, tip)));
-    if (found === undefined && !isBack) found = { source, commit, landed: one };
-    else if (isBack && found && (await hadStill(git, one, found.landed.from))) found = undefined;
-    if (found !== undefined && found.landed.commit === tip) break; // nothing has come since
+    if (found === undefined && !isBack) {
+      found = { source, commit, landed: one };
+      if (!(await mayLack(git, found, tip))) break;
+    } else if (isBack && found && (await hadStill(git, one, found.landed.from))) found = undefined;
   }
   return (
     found && {
@@ -126,6 +128,17 @@ async function standing(git: Git, record: SessionRecord, { onto, from }: Branch,
       commit: found.commit,
     }
   );
+}
+
+/** Whether the branch may have lost an acceptance before this one: to lose it, the branch changes its files. */
+async function mayLack(git: Git, { commit, landed }: { commit: string; landed: Landed }, tip: string) {
+  if (commit !== landed.commit) return true;
+  const [{ from } = landed] = landingsOf(landed).filter(({ onto }) => onto === landed.onto);
+  if ((await findObject(git, from)) === undefined) return true;
+  const since = await diffTrees(git, commit, tip, { countLines: false });
+  const own = since.length === 0 ? [] : await diffTrees(git, from, commit, { countLines: false });
+  const paths = new Set(own.map(({ path }) => path));
+  return since.some(({ path }) => paths.has(path));
 }
 
 /** Also if `tip` is gone. */
