@@ -63,8 +63,8 @@ export function giveBackMoved(store: string, folder: string, storeOf: (folder: s
   // A killed agt may have written the new path and not renamed the store.
   const moved = checkout === folder ? findBeside(folder, identity) : checkout;
   if (moved === undefined) return;
-  const own = storeOf(moved);
-  const hasSwapped = existsSync(own) && readRecordOf(own)?.folder_identity === birthOf(folder);
+  const [own, here] = [storeOf(moved), birthOf(folder)];
+  const hasSwapped = existsSync(own) && here !== undefined && readRecordOf(own)?.folder_identity === here;
   // The other folder finds it under any name once its own store is here.
   const place = hasSwapped ? store.replace(/\.git$/, '-moved.git') : own;
   if (!existsSync(place)) moveStore(store, record, moved, place);

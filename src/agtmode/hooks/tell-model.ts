@@ -62,16 +62,17 @@ async function describeRestores(git: Git, history: readonly Snapshot[], conversa
   const [before, now = last] = [first.parents[0], history[0]];
   // A person may have changed files before the first restore.
   const left = history.slice(history.indexOf(first)).find(isOfAgent)?.commit ?? before;
-  const rejected = new Map<string, Set<string>>();
+  /** By path, why its hunks were rejected, if they were. */
+  const restored = new Map<string, Set<string>>();
   for (const one of restores) {
     // The snapshots before an arrival came with it.
     const from = isArrival(one) ? before : one.parents[0];
     const reasons = one.label?.startsWith(REJECTED) ? [one.label] : [];
     for (const { path } of await diffSnapshots(git, from, one.commit))
-      rejected.set(path, new Set([...(rejected.get(path) ?? []), ...reasons]));
+      restored.set(path, new Set([...(restored.get(path) ?? []), ...reasons]));
   }
   // Something may have made it as the agent left it, such as a sync or the user.
-  const changes = (await diffSnapshots(git, left, now.commit)).filter(({ path }) => rejected.has(path));
+  const changes = (await diffSnapshots(git, left, now.commit)).filter(({ path }) => restored.has(path));
   const paths = changes.map(({ path }) => path).filter((path) => path.startsWith('sandbox/'));
   if (paths.length === 0) return undefined;
   const target = history.find(({ commit }) => commit === last.restored);
@@ -83,7 +84,7 @@ async function describeRestores(git: Git, history: readonly Snapshot[], conversa
       ? `, to how they were in snapshot ${shortOid(target.commit)} ${describe(target)}`
       : '';
   const why = paths.map((path) => {
-    const reasons = [...(rejected.get(path) ?? [])].filter((label) => as === '' || label !== target?.label);
+    const reasons = [...(restored.get(path) ?? [])].filter((label) => as === '' || label !== target?.label);
     return reasons.length === 0 ? '' : ` (${reasons.join('; ')})`;
   });
   const isSame = new Set(why).size === 1;
