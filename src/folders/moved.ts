@@ -6,12 +6,17 @@ import { type BigIntStats, existsSync, lstatSync, readdirSync, readFileSync, ren
 import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
+import { errorCode } from '../errors.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import { agtDirectory, attachedSessions, recordsDirectory } from '../layout.ts';
+import { pause } from '../process/wait.ts';
 import type { SessionRecord } from '../session/record.ts';
 
 /** Another folder may be made with the same inode, and within the same tick of the clock, only so soon. */
 const JUST_MADE_NS = 2_000_000_000n;
+
+/** For another agt that moves the same store. */
+const WAIT_MS = 200;
 
 /** Empty where the file system does not tell when a directory was made, and for one that was made just now. */
 export function identityOf(folder: string): Pick<SessionRecord, 'folder_identity'> {
@@ -80,14 +85,23 @@ function findBeside(folder: string, identity: string): string | undefined {
   }
 }
 
+/** The first rename decides between two agts. After a kill, the folder finds the store under any name. */
 function moveStore(old: string, record: SessionRecord, folder: string, store: string): void {
+  const claimed = old.replace(/(-moving-\d+)?\.git$/, `-moving-${process.pid}.git`);
+  try {
+    renameSync(old, claimed);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    pause(WAIT_MS);
+    return;
+  }
   const sandbox = join(attachedSessions(agtDirectory(store)), record.session_id, 'sandbox');
-  const path = join(recordsDirectory(agtDirectory(old)), `${record.session_id}.json`);
+  const path = join(recordsDirectory(agtDirectory(claimed)), `${record.session_id}.json`);
   writeFileAtomic(path, `${JSON.stringify({ ...record, checkout: folder, sandbox }, null, 2)}\n`, {
     durable: true,
   });
   failurePoint('snapshot: move written');
-  renameSync(old, store);
+  renameSync(claimed, store);
 }
 
 /** Undefined if it cannot be read: such a store is left alone. */
