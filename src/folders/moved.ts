@@ -6,7 +6,7 @@ import { type BigIntStats, existsSync, lstatSync, readdirSync, readFileSync, ren
 import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
-import { errorCode } from '../errors.ts';
+import { attempt, errorCode } from '../errors.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import { agtDirectory, attachedSessions, recordsDirectory } from '../layout.ts';
 import { pause } from '../process/wait.ts';
@@ -44,6 +44,8 @@ function nameOf({ ino, birthtimeNs }: BigIntStats): string {
 export function takeOverMoved(stores: readonly string[], folder: string, store: string): void {
   const { folder_identity: identity } = identityOf(folder);
   for (const old of stores) {
+    if (isMovedNow(old)) pause(WAIT_MS);
+    if (existsSync(store)) return;
     const record = readRecordOf(old);
     if (record?.checkout === undefined) continue;
     const isMoved =
@@ -84,6 +86,13 @@ function findBeside(folder: string, identity: string): string | undefined {
     return undefined; // agt may not list the directory
   }
 }
+
+function isMovedNow(store: string): boolean {
+  const [, pid] = MOVING.exec(store) ?? [];
+  return pid !== undefined && attempt(() => process.kill(Number(pid), 0)) === true;
+}
+
+const MOVING = /-moving-(\d+)\.git$/;
 
 /** The first rename decides between two agts. After a kill, the folder finds the store under any name. */
 function moveStore(old: string, record: SessionRecord, folder: string, store: string): void {

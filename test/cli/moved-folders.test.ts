@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { agtOk, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agtOk, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
@@ -66,8 +66,8 @@ it('a folder that was moved aside and a new one at its path each have their own 
   expect(readFileSync(join(old, 'z'), 'utf8')).toBe('other\n');
 });
 
-it.each(['1', '2', 'never'])(
-  'two folders that were swapped, killed at step %s: each has its snapshots',
+it.each(['1', '2', 'never', 'never, two agts at once'])(
+  'two folders that were swapped (killed at step: %s): each has its snapshots',
   (step) => {
     const parent = makeTempDir('swapped');
     const [one, other, aside] = [join(parent, 'one'), join(parent, 'other'), join(parent, 'aside')];
@@ -81,8 +81,13 @@ it.each(['1', '2', 'never'])(
     renameSync(other, one);
     renameSync(aside, other);
     const env = { AGT_TEST_KILL_AT: `snapshot: move written#${step}`, AGT_GIT_PATH: REAL_GIT };
-    const killed = run(process.execPath, [KILLABLE, 'snapshot', 'list'], { cwd: one, env });
-    expect(killed.stdout === '').toBe(step !== 'never');
+    if (step.includes('at once')) {
+      const both = `for folder in '${one}' '${other}'; do '${AGT}' -C "$folder" snapshot list & done; wait`;
+      run('sh', ['-c', both], { cwd: parent });
+    } else {
+      const killed = run(process.execPath, [KILLABLE, 'snapshot', 'list'], { cwd: one, env });
+      expect(killed.stdout === '').toBe(step !== 'never');
+    }
     for (const folder of step === '1' ? [one, other] : [other, one]) {
       expect(agtOk(folder, 'snapshot', 'list').split('\n')).toHaveLength(3);
       expect(agtOk(folder, 'snapshot')).toContain('nothing changed');
