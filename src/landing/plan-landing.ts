@@ -190,11 +190,16 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const isPart = request.include.length + request.exclude.length > 0 || hasRest;
   const landing = new Set(changes.map(({ path }) => path));
   const isTakenBack = !request.committedOnly && content.uncommitted.some(({ path }) => !landing.has(path));
-  const isSome = isPart || isTakenBack || rejected > 0 || base !== common || changes.length < added.length;
+  const leftOutCommits = await landedBelow(session, tip, start);
+  const isLessThere = base !== common || changes.length < added.length || leftOutCommits.length > 0;
+  const isSome = isPart || isTakenBack || rejected > 0 || isLessThere;
   // The branch may have renamed a file that the session changed.
   const isRenamed = changes.some(({ path }) => !added.some((one) => one.path === path));
   const touched = isRenamed ? [...changes, ...added.filter(({ path }) => !landing.has(path))] : changes;
-  const way = { tip, head: content.head, landed, commits, changes: touched, isSome };
+  const isApart = rejected > 0 || record.landed?.in_part === true;
+  const onto = (await resolveObject(git, `${target.from}^{tree}`)) ?? '';
+  const trees = { before: onto, after: merged.tree };
+  const way = { tip, head: content.head, landed, commits, changes: touched, isSome, isApart, ...trees };
   const others = await othersCommits(session, commits, tip);
   const ofOthers = new Set(others.map(({ commit }) => commit));
   const messages = (await commitsToTell(git, record, way)).filter((commit) => !ofOthers.has(commit));
@@ -206,7 +211,6 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     (chosen.leftOut.length > 0 || (hasRest && told.prompts.length === 0)) && messages.length === 0
       ? changes.map(({ path }) => displayPath(path))
       : undefined;
-  const isApart = rejected > 0 || record.landed?.in_part;
   const writers = isApart ? await standing?.turnsBetween(base, theirs) : undefined;
   const open = request.committedOnly ? await diffTrees(git, wanted, content.whole) : [];
   const stays = new Set(open.map(({ path }) => path));
@@ -223,7 +227,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     source: request.keepCommits && theirs === content.head ? undefined : theirs,
     hasRest: hasRest || rejected > 0,
     hasCommits: isLess && (await hasAllCommitted(git, content, base, theirs)),
-    leftOutCommits: await landedBelow(session, tip, start),
+    leftOutCommits,
     changes,
     untracked,
     leftOut: [...stayOut],

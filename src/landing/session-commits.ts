@@ -2,9 +2,11 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { FEW, listSome } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { type Git, gitAnswer, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
-import { landingsOf } from '../session/landings.ts';
+import { mergeTrees } from '../git/objects/scratch-index.ts';
+import { type Git, gitAnswer, gitLines, isAncestor } from '../git/run/git.ts';
+import { acceptances, landingsOf, lineOf } from '../session/landings.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { copiesAmong } from '../survey/forms.ts';
@@ -55,11 +57,16 @@ interface LandingWork {
   readonly changes: readonly DiffEntry[];
   /** Other files stay out, or the branch has them. */
   readonly isSome: boolean;
+  /** Hunks stay out, or have landed before. */
+  readonly isApart: boolean;
+  /** The trees of the branch. */
+  readonly before: string;
+  readonly after: string;
 }
 
 /** The commits whose messages tell what lands: of the agent, not those that landed before. */
 export async function commitsToTell(git: Git, record: SessionRecord, work: LandingWork): Promise<string[]> {
-  const { tip, head, landed, changes, isSome } = work;
+  const { tip, head, landed, changes, isSome, isApart } = work;
   const own = new Set(work.commits);
   let isRest = isSome;
   for (let one = record.landed; one !== undefined && own.size > 0; one = one.before) {
@@ -78,22 +85,29 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
   if ((landed === undefined || isEarlier) && !isRest) return [...own];
   const isBack = isEarlier && record.landed && (await landedAs(git, record.landed, head)) === undefined;
   const touching = await commitsTouching(git, { tip, head, withCopies: isBack === true }, changes);
-  if (landed === undefined) return touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
-  const before = await landedPaths(git, [tip, head], landed);
-  const first = changes.filter(({ path }) => !before.has(path));
-  for (const { commit } of await commitsTouching(git, { tip, head }, first)) own.add(commit);
+  if (landed !== undefined) {
+    const before = await landedPaths(git, [tip, head], landed);
+    const first = changes.filter(({ path }) => !before.has(path));
+    for (const { commit } of await commitsTouching(git, { tip, head }, first)) own.add(commit);
+  }
   const telling = touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
-  const isNew = await Promise.all(telling.map((commit) => bringsMore(git, commit, landed)));
+  if (landed === undefined && !isApart) return telling;
+  const isNew = await Promise.all(telling.map((commit) => bringsSomething(git, commit, work)));
   return telling.filter((_, i) => isNew[i]);
 }
 
-/** What was not committed when it landed may be committed since. */
-async function bringsMore(git: Git, commit: string, landed: string): Promise<boolean> {
-  const parent = await resolveObject(git, `${commit}^`);
-  if (parent === undefined) return true;
-  const own = await diffTrees(git, parent, commit, { countLines: false });
-  const since = new Set((await diffTrees(git, landed, commit)).map(({ path }) => path));
-  return own.some(({ path }) => since.has(path));
+/** The branch may have it already, also if it was not committed then, or its hunks stay out. */
+async function bringsSomething(
+  git: Git,
+  commit: string,
+  { before, after }: Pick<LandingWork, 'before' | 'after'>,
+): Promise<boolean> {
+  const [own, parent] = (await findObjects(git, [`${commit}^{tree}`, `${commit}^^{tree}`])).map(
+    (one) => one?.oid,
+  );
+  if (own === undefined || parent === undefined) return true;
+  if ((await mergeTrees(git, parent, before, own)) === before) return false;
+  return (await mergeTrees(git, own, after, parent)) !== after;
 }
 
 /** The paths of which something has landed. */
@@ -123,10 +137,12 @@ export async function warnOfReturn(
   return warnings;
 }
 
-/** Work of the session that a sync has brought back with commits of people: what `start` has of it, and `tip` has not. */
+/** Work of the session, or of one that it was forked from, that a sync has brought: what `start` has of it, and `tip` has not. */
 export async function landedBelow(session: Session, tip: string, start = tip): Promise<NamedCommit[]> {
   if (start === tip) return [];
-  const own = await ownCommits(session);
+  const line = lineOf(session.repository, session.record);
+  const landed = line.flatMap((one) => [...acceptances(one).keys()]);
+  const own = new Set([...landed, ...(await ownCommits(session))]);
   const log = ['log', '--reverse', '--no-merges', '--right-only', '--cherry-pick', '--no-show-signature'];
   const lines = await gitLines(session.git, [...log, '--format=%H %s', `${tip}...${start}`, '--']);
   return lines.map(namedCommit).filter(({ commit }) => own.has(commit));

@@ -2,13 +2,19 @@
 import type { Repository } from '../repository/repository.ts';
 import { type Landed, readRecord, type SessionRecord } from './record.ts';
 
+/** The session, the one that it goes on with, and so on. */
+export function lineOf(repository: Repository, record: SessionRecord, depth = 0): SessionRecord[] {
+  const { from } = record;
+  const parent = from !== undefined && depth < MOST_PARENTS ? readRecord(repository, from) : undefined;
+  return [record, ...(parent === undefined ? [] : lineOf(repository, parent, depth + 1))];
+}
+
 /** The commits of people with which a session began, or the one that it goes on with, and those of syncs, the newest first. */
-export function startsOfWork(repository: Repository, record: SessionRecord, depth = 0): string[] {
-  const { from, from_commit } = record;
-  const own = broughtBySyncs(record);
-  if (from === undefined) return [...own, from_commit];
-  const parent = depth < MOST_PARENTS ? readRecord(repository, from) : undefined;
-  return parent === undefined ? own : [...own, ...startsOfWork(repository, parent, depth + 1)];
+export function startsOfWork(repository: Repository, record: SessionRecord): string[] {
+  return lineOf(repository, record).flatMap((one) => [
+    ...broughtBySyncs(one),
+    ...(one.from === undefined ? [one.from_commit] : []),
+  ]);
 }
 
 /** Oldest first. */

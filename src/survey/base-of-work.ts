@@ -7,9 +7,15 @@ import { takenRef } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { editTree, type IndexEdit, plainCommit, withIndex } from '../git/objects/scratch-index.ts';
+import {
+  editTree,
+  type IndexEdit,
+  mergeTrees,
+  plainCommit,
+  withIndex,
+} from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import { FSYNC_ARGS, type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
@@ -132,13 +138,6 @@ export async function withoutLanding(git: Git, { base, from, tree }: Ends): Prom
   if (before === undefined || onto === undefined || before === onto) return undefined;
   const landing = await mergeTrees(git, before, onto, tree);
   return landing && (landing === onto ? tree : mergeTrees(git, landing, tree, onto));
-}
-
-/** Undefined if they conflict. git 2.39 merges commits alone. */
-async function mergeTrees(git: Git, base: string, ours: string, theirs: string) {
-  const root = await plainCommit(git, base, []);
-  const sides = [await plainCommit(git, ours, [root]), await plainCommit(git, theirs, [root])];
-  return gitAnswer(git, [...FSYNC_ARGS, 'merge-tree', '--write-tree', ...sides]);
 }
 
 /**

@@ -7,7 +7,7 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { copyIndex, plainCommit } from '../git/objects/scratch-index.ts';
+import { copyIndex, mergeTrees, plainCommit } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -101,12 +101,24 @@ export async function mergedSource(git: Git, record: SessionRecord, head: string
 /** `from`: its tip. */
 type Branch = Pick<Landed, 'onto' | 'from'>;
 
+interface Standing {
+  readonly source: string;
+  readonly commit: string;
+  readonly landed: Landed;
+}
+
 /**
  * The newest acceptance that the branch has still, unless `head` has it as well; if `isWhole`, one of all commits. If the
  * branch has lost an earlier one since, it is one before that.
  */
-async function standing(git: Git, record: SessionRecord, { onto, from }: Branch, head = '', isWhole = false) {
-  let found: { source: string; commit: string; landed: Landed } | undefined;
+async function standing(
+  git: Git,
+  record: SessionRecord,
+  { onto, from }: Branch,
+  head = '',
+  isWhole = false,
+): Promise<Pick<Standing, 'source' | 'commit'> | undefined> {
+  let found: Standing | undefined;
   const all = landingsOf(record.landed);
   for (let one = record.landed; one !== undefined; one = one.before) {
     if (isWhole && found === undefined && one.in_part && !one.with_commits) continue;
@@ -122,16 +134,30 @@ async function standing(git: Git, record: SessionRecord, { onto, from }: Branch,
       if (!(await mayLack(git, found, tip))) break;
     } else if (isBack && found && (await hadStill(git, one, found.landed.from))) found = undefined;
   }
-  return (
-    found && {
-      source: (head && (await syncedWith(git, record, found.landed, head))) || found.source,
-      commit: found.commit,
-    }
-  );
+  if (found === undefined) return undefined;
+  const synced = head === '' ? found.source : await syncedWith(git, record, found.landed, head);
+  const source = synced ?? (await withoutNewer(git, found, head));
+  return source === undefined ? undefined : { source, commit: found.commit };
+}
+
+/**
+ * A session that has gone back behind a sync lacks what that brought: this is no work of its own, and stays on the branch.
+ * Undefined if both have changed the same lines, or nobody can write here. `git` may store objects.
+ */
+async function withoutNewer(git: Git, { source, landed }: Standing, head: string) {
+  const [first, second, from] = await findObjects(git, [`${source}^1`, `${source}^2`, landed.from]);
+  const isAtOnce = source === head || (first?.oid === head && second === undefined);
+  if (isAtOnce || from === undefined) return source;
+  const newest = await gitAnswer(git, ['merge-base', source, from.oid]);
+  const last = newest && (await gitAnswer(git, ['merge-base', newest, head]));
+  if (!newest || !last || newest === last) return source;
+  const [base = '', ours = '', theirs = ''] = [newest, source, last].map((one) => `${one}^{tree}`);
+  const tree = await mergeTrees(git, base, ours, theirs).catch(() => undefined);
+  return tree === undefined ? undefined : plainCommit(git, tree, [source]);
 }
 
 /** Whether the branch may have lost an acceptance before this one: to lose it, the branch changes its files. */
-async function mayLack(git: Git, { commit, landed }: { commit: string; landed: Landed }, tip: string) {
+async function mayLack(git: Git, { commit, landed }: Standing, tip: string) {
   if (commit !== landed.commit) return true;
   const [{ from } = landed] = landingsOf(landed).filter(({ onto }) => onto === landed.onto);
   if ((await findObject(git, from)) === undefined) return true;

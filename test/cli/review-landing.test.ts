@@ -188,3 +188,16 @@ test('a dry run of a session and its fork lands both, as the acceptance does, wh
   expect(git(repository, 'show', 'main:new')).toBe('1\n2\n3');
   expect(git(repository, 'show', 'main:f')).toBe(LINES.join('').trimEnd());
 });
+
+test('the message names no commit that stays out with a rejected hunk, and none that has landed', () => {
+  const { repository, sandbox, put, review, accept } = work();
+  git(sandbox, 'commit', '-qam', 'More of it');
+  review('--reject', 'f:29', '-m', 'no');
+  expect(accept('--keep', '--exclude', 'helper').stderr).toContain(WARNING);
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('Trim the name');
+  put('f', edited({ 3: 'three', 12: 'twelve', 20: 'twenty', 28: 'more' }));
+  git(sandbox, 'commit', '-qam', 'The twelfth');
+  agtOk(repository, 'sync', 's1');
+  expect(accept('--exclude', 'helper').stderr).toContain(WARNING);
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('The twelfth');
+});

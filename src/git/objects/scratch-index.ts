@@ -16,6 +16,7 @@ import {
   fieldsOf,
   type Git,
   type GitRun,
+  gitAnswer,
   gitBytes,
   gitText,
   resolveObject,
@@ -176,3 +177,10 @@ const NOBODY = {
   GIT_COMMITTER_NAME: 'agt',
   GIT_COMMITTER_EMAIL: 'agt@local',
 };
+
+/** Undefined if they conflict. git 2.39 merges commits alone. */
+export async function mergeTrees(git: Git, base: string, ours: string, theirs: string) {
+  const root = await plainCommit(git, base, []);
+  const sides = [await plainCommit(git, ours, [root]), await plainCommit(git, theirs, [root])];
+  return gitAnswer(git, [...FSYNC_ARGS, 'merge-tree', '--write-tree', ...sides]);
+}
