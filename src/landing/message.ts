@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
+import { FEW, listSome } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, findRenames } from '../git/objects/raw-diff.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
@@ -219,7 +220,7 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
   const [title = ''] = (await summarize(session, [], [], commits)).split('\n');
   const isTaken = (await messagesOf(session.git, commits)).some((text) => text.split('\n')[0] === title);
   const message = shellQuote(isTaken ? `More work of session ${session.id}` : title);
-  return `commit what is in the way in the sandbox first: ${add}${at} commit -m ${message}`;
+  return `commit ${listSome(paths.map(displayPath), FEW)} in the sandbox first: ${add}${at} commit -m ${message}`;
 }
 
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {

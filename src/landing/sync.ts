@@ -214,12 +214,12 @@ async function conflictsOfSync(session: Session, plan: SyncResult) {
     const merged = await (operation === 'merge'
       ? mergeInMemory(bench, head, tip)
       : rebaseInMemory(bench, head, tip, without));
+    if (operation === 'rebase') await refuseUncommitted(session, { branch, commits });
     // git looks for files in the way before it shows a conflict.
     const changes = await diffTrees(bench.git, head, merged.tree);
     const wayOut = (paths: readonly string[]) => commitFirst(session, paths);
     await refuseOverlap(sandboxGit, changes, wayOut);
     if (operation === 'merge' && plan.ahead > 0) await refuseStaged(sandboxGit, wayOut);
-    if (operation === 'rebase') await refuseUncommitted(session, { branch, commits });
     return (merged.conflicts ?? []).map(({ path }) => path);
   });
 }

@@ -219,6 +219,8 @@ const parse = (command: string) =>
 
 test.each([
   ['run s1 "echo x"', "put it after --: agt run s1 -- sh -c 'echo x'"],
+  ['run s1 ls -la', 'put the command to run, with its options, after --'],
+  ['run --new s11 ls', 'if s11 is the id: agt run --new s11 -- ls'],
   ['run nope -- true', 'to begin it: agt run --new nope -- COMMAND'],
   ['blame --session s1 a', 'use: agt -C "$(agt path SESSION)" blame FILE'],
   ['st', 'did you mean: agt status?'],

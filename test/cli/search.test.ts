@@ -161,6 +161,15 @@ describe('agt search', () => {
     expect(agt(repository, 'search', '--prompt', 'x', '--', 'a').exitCode).toBe(2);
   });
 
+  test('the line that came, where one like it was there before', () => {
+    const session = makeSession({ f: 'old needle\nneedle\nend\n' });
+    autocommit(session);
+    inSandbox(session, 'f', 'old needle\nneedle\nend\nneedle\n');
+    autocommit(session);
+    for (const words of [['needle'], ['-G', 'need.e']])
+      expect(shown(search(session.repository, ...words))).toEqual([['s1', 'came', 'f', 4, 'needle']]);
+  });
+
   test('texts of several lines, binary files, and names and texts that are not UTF-8', () => {
     const session = makeSession({ lines: 'b\na\n', binary: Buffer.from('x\0') });
     autocommit(session);

@@ -279,5 +279,16 @@ test('a stash that is popped and committed is past: nothing stays deleted, and t
   expect(undone.stderr).toBe(
     'note: left as your branch has it, because commits since, or a switch of branches, changed it: b\n',
   );
-  expect(undone.stdout).toMatch(/\nnow at .*, step 1 of \d \(\d steps between would change nothing now\)\n/);
+  expect(undone.stdout).toMatch(
+    /\nnow at .*, step 1 of \d \(\d steps skipped: to go back to them changes nothing\)\n/,
+  );
+});
+
+test('by turns, where there are none, an undo says that it goes by steps', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  const undone = agt(repository, 'undo', 's1', '--turn');
+  expect(undone.stderr).toBe('note: "s1" has no turns, so agt goes by steps\n');
+  expect(undone.stdout).toMatch(/\nto take this back: agt redo s1$/m);
+  expect(agt(repository, 'undo', 's1', '--turns').stderr).not.toContain('of earlier turns');
 });

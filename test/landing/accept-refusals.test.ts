@@ -124,7 +124,7 @@ describe('the state of the repository', () => {
     git(repository, 'add', '-A');
     git(repository, 'commit', '-q', '-m', 'by the user');
     refused(
-      /session "s1" conflicts with "main" in 3 files, and nothing has changed\nhint: a: content\nhint: b: modify\/delete\nhint: both: add\/add\nhint: commit what is in the way in the sandbox first: git -C \S+ add -- a b both && git .*\nhint: then solve the conflicts in the sandbox: agt sync s1\n/,
+      /session "s1" conflicts with "main" in 3 files, and nothing has changed\nhint: a: content\nhint: b: modify\/delete\nhint: both: add\/add\nhint: commit a, b, both in the sandbox first: git -C \S+ add -- a b both && git .*\nhint: then solve the conflicts in the sandbox: agt sync s1\n/,
     );
     git(sandbox, 'add', '-A');
     git(sandbox, 'commit', '-q', '-m', 'by the agent');

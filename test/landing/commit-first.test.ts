@@ -20,7 +20,7 @@ test('the hints of a conflict commit only the files in its way, in the words of 
   git(repository, 'commit', '-qam', 'two');
   const accept = ['accept', 's1', '--exclude', 'id_rsa'];
   const commit = `git -C ${sandbox} add -- a && git -C ${sandbox} commit -m 'Count as the Romans do'`;
-  const hint = `hint: commit what is in the way in the sandbox first: ${commit}\n`;
+  const hint = `hint: commit a in the sandbox first: ${commit}\n`;
   expect(agt(repository, ...accept).stderr).toContain(
     `${hint}hint: then solve the conflicts in the sandbox: agt sync`,
   );

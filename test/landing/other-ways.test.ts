@@ -133,7 +133,7 @@ test('sync merges or rebases, and undo goes back to the snapshot before', () => 
   write(join(sandbox, 'b'), 'uncommitted\n');
   for (const option of ['-n', '--json']) {
     expect(agt(repository, 'sync', 's1', option, '--rebase').stderr).toMatch(
-      /^error: 1 file in .* would be overwritten, and nothing has changed\nhint: b: not committed\n/,
+      /^error: git does not rebase the sandbox of "s1" with uncommitted changes; nothing has changed\nhint: commit b in the sandbox first: /,
     );
   }
   git(sandbox, 'commit', '-q', '-a', '-m', 'a conflict');

@@ -136,7 +136,7 @@ test('the user branch has moved, and conflicts: refused, nothing changes, and a 
   git(repository, 'update-ref', 'refs/heads/main', commit);
   const refused = agt(repository, 'accept', 's1');
   expect(refused.stderr).toMatch(
-    /^error: session "s1" conflicts with "main" in 1 file, and nothing has changed\nhint: same: add\/add\nhint: commit what is in the way in the sandbox first: git -C \S+ add -- same && git .*\nhint: then solve the conflicts in the sandbox: agt sync s1\n/,
+    /^error: session "s1" conflicts with "main" in 1 file, and nothing has changed\nhint: same: add\/add\nhint: commit same in the sandbox first: git -C \S+ add -- same && git .*\nhint: then solve the conflicts in the sandbox: agt sync s1\n/,
   );
   expect(git(repository, 'rev-parse', 'main')).toBe(commit);
   expect(metadata(repository).state).toBe('active');

@@ -147,7 +147,7 @@ test('accept, reject and remove name the remotes that do not know of it', () => 
   const line = (id: string, what = 'has not heard that it ended; tell it', more = '') =>
     `\nremote   origin ${what}: agt session push ${id} origin${more}\n`;
   expect(agtOk(here, 'remove', 'removed', '-n')).toContain(
-    ' origin would not have heard that it ended; tell it: ',
+    ' origin would not have heard that it ended; then tell it: ',
   );
   expect(agtOk(here, 'accept', 'accepted', '--untracked=all')).toContain(line('accepted'));
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
@@ -161,7 +161,7 @@ test('accept, reject and remove name the remotes that do not know of it', () => 
   agtOk(here, 'undo', 'rejected');
   expect(agtOk(here, 'reject', 'rejected', '-n')).not.toContain('remote');
   expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(
-    ' origin would still have it as rejected; tell it: ',
+    ' origin would still have it as rejected; then tell it: ',
   );
   agtOk(here, 'undo', 'accepted');
   write(join(sessionOf(here, 'accepted').sandbox, 'more'), 'more\n');

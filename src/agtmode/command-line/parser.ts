@@ -221,6 +221,8 @@ function suggestions(
   const other = command.elsewhere?.[isOption ? `--${unknown}` : `-${unknown}`];
   if (other !== undefined) return [`use: ${other}`];
   const meant = isOption ? didYouMean(unknown, Object.keys(command.options ?? {}), '--') : [];
+  if (meant.length === 0 && command.takesRest === 'command' && !words.includes('--'))
+    return ['put the command to run, with its options, after --'];
   if (meant.length > 0 || command.otherOptions === undefined) return meant;
   return [`git's own command may have it: ${command.otherOptions}`];
 }

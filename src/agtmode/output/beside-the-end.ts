@@ -71,10 +71,10 @@ function notTold(
   );
   const next = isForgotten ? ' --delete' : '';
   const what = ({ state }: Share) => {
-    if (isForgotten) return verb(dryRun, 'still has a copy; delete', 'still have a copy; delete');
+    if (isForgotten) return verb(dryRun, 'still has a copy; delete', 'still have a copy; then delete');
     return state !== undefined && isEnded({ state })
-      ? verb(dryRun, `has it as ${state}; tell`, `still have it as ${state}; tell`)
-      : verb(dryRun, 'has not heard that it ended; tell', 'not have heard that it ended; tell');
+      ? verb(dryRun, `has it as ${state}; tell`, `still have it as ${state}; then tell`)
+      : verb(dryRun, 'has not heard that it ended; tell', 'not have heard that it ended; then tell');
   };
   return stale.map(
     (one) => `remote   ${one.remote} ${what(one)} it: agt session push ${id} ${one.remote}${next}`,

@@ -181,7 +181,8 @@ export function describePosition(
   const rest = unit === 'step' && count > 1 ? Math.min(count, steps.length) - works.length : 0;
   const more = rest > 0 ? ` and ${plural(rest, 'other step')}` : '';
   const passed = by === 'undo' && unit === 'step' ? steps.length - count : 0;
-  const over = passed > 0 ? ` (${plural(passed, 'step')} between would change nothing now)` : '';
+  const [skipped, them] = [`${plural(passed, 'step')} skipped`, passed === 1 ? 'it' : 'them'];
+  const over = passed > 0 ? ` (${skipped}: to go back to ${them} changes nothing)` : '';
   const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}${more}\n`;
   return now === undefined
     ? what.trimEnd()

@@ -153,5 +153,6 @@ function compareMatches(
   const change = after.length >= before.length ? 'came' : 'went';
   const [lines, others] = change === 'came' ? [after, before] : [before, after];
   const known = new Set(others.map(({ text }) => text));
-  return { change, line: lines.find(({ text }) => !known.has(text)) ?? lines[0] };
+  const isApart = ({ text }: Line, i: number) => text !== others[i]?.text;
+  return { change, line: lines.find(({ text }) => !known.has(text)) ?? lines.find(isApart) ?? lines[0] };
 }

@@ -9,6 +9,7 @@ import { solveFirst, syncWith } from '../../../landing/target.ts';
 import { changeReason, planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { warnOfRejected } from '../../../review/act.ts';
 import { wayBack } from '../../../session/operation.ts';
+import { readRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
@@ -55,7 +56,8 @@ export const sessionSync = defineSessionCommand({
       conflicts,
       dry_run: dryRun,
     };
-    if (conflicts.length > 0) return { json, notes: describeConflicts(result, dryRun), failed: true };
+    if (conflicts.length > 0)
+      return { json, notes: describeConflicts(session, result, dryRun), failed: true };
     const done = describeSync(result, dryRun) + describeUserBranch(session, result, dryRun);
     return { json, text: done + describeDropped(result, dryRun) + describeRevert(result, dryRun) };
   },
@@ -110,7 +112,7 @@ function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boole
   return `${branch} has reverted work of this session (${shortOid(reverting)}): it ${goes} here, too${way}\n`;
 }
 
-function describeConflicts(result: SyncResult, dryRun: boolean): string {
+function describeConflicts({ repository }: Session, result: SyncResult, dryRun: boolean): string {
   const { record, branch, conflicts, operation, dropped } = result;
   const { session_id: id, sandbox } = record;
   const files = `${plural(conflicts.length, 'file')}: ${listSome(conflicts, LISTED)}`;
@@ -120,9 +122,10 @@ function describeConflicts(result: SyncResult, dryRun: boolean): string {
       : `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
   const hasOld = operation === 'merge' && (dropped.last !== undefined || dropped.isRewritten === true);
   const back = dryRun ? '' : `agt undo ${id} && `;
+  const parent = record.from === undefined ? undefined : readRecord(repository, record.from);
   const orOnTop =
     operation === 'merge' &&
-    record.from !== undefined &&
+    parent?.landed &&
     `hint: or pass over what has landed of ${record.from}: ${back}${syncWith(record, branch, true)}${dryRun ? ' -n' : ''}`;
   const without = hasOld && `hint: leave out ${lost}: ${back}${syncWith(record, branch, true)}`;
   if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, without || orOnTop]);

@@ -55,7 +55,7 @@ export const sessionLog = defineSessionCommand({
     'checked out; without git, all files. The list of a fork continues with the session it was forked from. With ' +
     'paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative to ' +
     'the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. With --turns, CALLS counts the calls ' +
-    'of tools that changed something.',
+    'of tools that changed something or failed, and those that agt session record tells of.',
   options: OPTIONS,
   examples: [
     ['agt log --turns', 'list the prompts from which a change came, in this session or folder'],

@@ -71,10 +71,11 @@ export const sessionRun = defineCommand({
     ["agt run --all -- sh -c 'npm test || :'", 'in every session, also after one that fails'],
   ],
   run: async (args, context) => {
-    const example = args.rest[0] ? '' : await exampleOf(context, args.ids ?? []);
-    const [id = '', ...more] = (args.new && args.ids) || [];
-    const named = `if ${id} is the id: agt run --new ${[id, '--', ...more].map(shellQuote).join(' ')}`;
-    const words = commandArgument(args.rest, example, ...(more.length === 0 ? [] : [named]));
+    const given = args.ids ?? [];
+    const example = args.rest[0] ? '' : args.new ? exampleWith(given) : await exampleOf(context, given);
+    const [id = '', ...more] = (args.new && given) || [];
+    const named = id === '' ? [] : [`if ${id} is the id: ${exampleWith(more, id)}`];
+    const words = commandArgument(args.rest, example, ...named);
     if (args.from !== undefined && !args.new) throw usageError('--from is for a new session', 'add --new');
     if (args.all && (args.new || args.session !== undefined || (args.ids ?? []).length > 0))
       throw usageError('--all stands for every active session', 'leave out the ids, --session and --new');
@@ -144,10 +145,18 @@ async function exampleOf(context: Context, given: readonly string[]): Promise<st
   if (repository && ids.length === 0 && first !== '' && similar(first, sessionIds(repository)).length > 0)
     namedSession(repository, first);
   const isHere = ids.length > 0 || (repository && sessionContaining(repository, context.cwd) !== undefined);
-  const isLine = words.length === 1 && /\s/.test(first);
-  const command =
-    words.length === 0 ? 'COMMAND' : `${isLine ? 'sh -c ' : ''}${words.map(shellQuote).join(' ')}`;
-  return ['agt run', ...(isHere ? ids : ['--new']), '--', command].join(' ');
+  return isHere ? ['agt run', ...ids, '--', commandOf(words)].join(' ') : exampleWith(words);
+}
+
+/** In a new session. */
+function exampleWith(words: readonly string[], ...ids: readonly string[]): string {
+  return ['agt run --new', ...ids.map(shellQuote), '--', commandOf(words)].join(' ');
+}
+
+function commandOf(words: readonly string[]): string {
+  if (words.length === 0) return 'COMMAND';
+  const isLine = words.length === 1 && /\s/.test(words[0] ?? '');
+  return `${isLine ? 'sh -c ' : ''}${words.map(shellQuote).join(' ')}`;
 }
 
 /** The command did not start: new sessions in which nothing was written go again. */

@@ -9,6 +9,7 @@ import { idProblem } from '../../../session/id.ts';
 import { isAttached } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
+import { promptIn } from '../../../snapshot/format.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
 import { acceptancesHere } from '../../../timetravel/restore/acceptances.ts';
 import { withPresent } from '../../../timetravel/restore/present.ts';
@@ -147,13 +148,16 @@ async function move(
   if (isWord && id === given && named === undefined) await sessionHere(context, given);
   if (counted === undefined && /^\d+$/.test(session.id)) await refuseBoth(context, session, by);
   const isDefault = counted === undefined;
-  const distance: Distance = { count: Number(given), unit: turns ? 'turn' : 'step', isDefault };
+  const hasTurns = turns && (await session.history()).some((one) => promptIn(one) !== undefined);
+  const distance: Distance = { count: Number(given), unit: hasTurns ? 'turn' : 'step', isDefault };
   if (!(distance.count >= 1)) {
     const hints = [`for example: ${commandToMove(session.record, by)} 2`];
     const restore = commandToRestore(session.record, shellQuote(given));
     if (given.startsWith('@')) hints.push(`back to a snapshot: ${restore}`);
     throw usageError(`"${given}" is no number of ${distance.unit}s`, ...hints);
   }
+  if (turns && !hasTurns)
+    context.err(`note: "${shownId(session.record)}" has no turns, so agt goes by steps\n`);
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const chosen: Snapshot[] = [];
   const request: RestoreRequest = {
