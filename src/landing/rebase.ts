@@ -76,9 +76,19 @@ async function pickOnto(
   return { tip };
 }
 
-/** Without git's advice, as agt gives its own. If agt is killed, a pipe in place of the file would end git in the middle. */
-export async function rebaseByGit(git: Git, onto: readonly string[]): Promise<number> {
-  const words = ['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...onto];
+/**
+ * Without git's advice, as agt gives its own. If agt is killed, a pipe in place of the file would end git in the middle.
+ * `without`: the tip of the branch, and a commit whose history stays out as well.
+ */
+export async function rebaseByGit(
+  git: Git,
+  branch: string,
+  without: '' | { readonly tip: string; readonly last: string } | undefined,
+): Promise<number> {
+  // With --onto, git leaves out the history of one commit alone.
+  const both = without && (await plainCommit(git, `${without.tip}^{tree}`, [without.tip, without.last]));
+  const range = both ? ['--onto', branch, both] : [branch];
+  const words = ['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...range];
   const said = attempt(namelessFile);
   const streams = { stdout: 'ignore', stderr: said?.writing ?? 'inherit', detached: false } as const;
   const { exitCode } = await runGit(git, words, { env: { GIT_EDITOR: ':' }, ...streams });

@@ -271,9 +271,8 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
 }
 
 /** Nothing of the user's stash, and no other branch, may move with it. */
-async function runSync(git: Git, { operation, branch, dropped }: SyncResult): Promise<number> {
-  if (operation === 'rebase')
-    return rebaseByGit(git, dropped.last === undefined ? [branch] : ['--onto', branch, dropped.last]);
+async function runSync(git: Git, { operation, branch, tip, dropped: { last } }: SyncResult): Promise<number> {
+  if (operation === 'rebase') return rebaseByGit(git, branch, last && { tip, last });
   const words = ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch];
   const options = { env: { GIT_EDITOR: ':' }, stdout: 'ignore', stderr: 'inherit' } as const;
   return (await runGit(git, words, options)).exitCode;

@@ -74,7 +74,12 @@ function findSquashes(
   const commits = landed.slice(-MOST_SQUASHED).map(([commit]) => commit);
   const rows = new Map(listRows(git, ['--no-walk'], commits).map((row) => [row.commit, row]));
   const groups = commits.flatMap((_, i) => commits.map((__, end) => commits.slice(i, end + 1)));
-  const several = groups.filter((group) => group.length > 1 && group.every((one) => rows.has(one)));
+  const isOnTop = (one: string, i: number, group: readonly string[]) =>
+    i === 0 || askGitSync(git, ['merge-base', '--is-ancestor', group[i - 1] ?? '', one]) !== undefined;
+  const apart = new Set(commits.filter((one, i) => !isOnTop(one, i, commits)));
+  const several = groups.filter(
+    (group) => group.length > 1 && group.every((one, i) => rows.has(one) && !(i > 0 && apart.has(one))),
+  );
   if (several.length === 0) return undefined;
   const pairOf = (last = '', first = last) => [last, rows.get(first)?.parents[0]].join(' ');
   for (const row of after) rows.set(row.commit, row);

@@ -276,3 +276,13 @@ test.each([[], ['--amend']])(
     expect(agtOk(repository, 'diff', 's1', '--base', '--name-only')).toBe('a.txt\nb.txt');
   },
 );
+
+test('sync --rebase leaves out a reverted commit of the user, also beside one that was amended', () => {
+  const { repository, sandbox } = synced('debug.c', 'debug\n');
+  commit(repository, 'more.c', 'more\n', '--amend');
+  agtOk(repository, 'sync', 's1');
+  git(repository, 'revert', '--no-edit', 'HEAD');
+  agtOk(repository, 'sync', 's1', '--rebase');
+  expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('agent work');
+  expect(['debug.c', 'more.c'].filter((name) => existsSync(join(sandbox, name)))).toEqual([]);
+});

@@ -57,3 +57,17 @@ test('two amended ones: what the user and the agent have changed in one place is
   expect(agtOk(repository, 'list')).toMatch(/ \+1 -0 .* clean, accepted in part /);
   expect(agtOk(repository, 'accept', 's1', '-n', '--untracked=all')).toMatch(/ 1 file changed, .*\n {2}A c /);
 });
+
+test('a dropped acceptance is in no commit that came in its place', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  agtOk(repository, 'new', 's2', '-q');
+  write(join(sandbox, 'one'), 'one\n');
+  write(join(agtOk(repository, 'path', 's2'), 'two'), 'two\n');
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  agtOk(repository, 'accept', 's2', '--untracked=all');
+  git(repository, 'commit', '-q', '--amend', '-m', 'other');
+  const rows = agtOk(repository, 'list', '--all').split('\n');
+  expect(rows.find((row) => row.startsWith('s1 '))).toMatch(/; that commit is no longer on main$/);
+  expect(rows.find((row) => row.startsWith('s2 '))).toMatch(/, now \w+ on main$/);
+});
