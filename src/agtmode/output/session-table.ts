@@ -1,14 +1,13 @@
 /** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
 import { isActive } from '../../filter/session-file.ts';
-import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { placeOfAway } from '../../session/operation.ts';
 import type { Landed } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
-import type { Fate } from '../../survey/landed.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
 import { type Paint, paint, shortAge, shortAgo, showPath } from './format.ts';
-import { currentBranch, shownState } from './session.ts';
+import { currentBranch, landedPlace, shownState } from './session.ts';
 
 /** `more` are columns of a command that wants them beside the usual ones. */
 export function sessionTable(
@@ -168,25 +167,13 @@ function pastOf({ in_part: inPart }: Landed, { fate: { revertedBy, isLost } }: S
   return isLost ? 'dropped since' : inPart ? 'accepted in part' : 'accepted before';
 }
 
-/** `9b6a52d7ab on main` */
-export function landingPlace(
-  { commit, onto }: Pick<Landed, 'commit' | 'onto'>,
-  { isLost, isElsewhere, nowAs, revertedBy, renamedTo = onto }: Fate,
-): string {
-  const reverted = revertedBy === undefined ? '' : `, reverted by ${shortOid(revertedBy)}`;
-  const now = nowAs === undefined ? '' : `, now ${shortOid(nowAs)}`;
-  const stands = isLost ? '; that commit is no longer' : now;
-  const [before, after] = isElsewhere ? [', not', ' here'] : [stands, reverted];
-  return `${shortOid(commit)}${before} on ${shortBranch(renamedTo)}${after}`;
-}
-
 /** `3h ago as 9b6a52d7ab on main`: when, and by which commit. */
 function endedCell(now: Date) {
   return ({ record, fate }: SessionStatus): string => {
     const { state, state_at: at, landed } = record;
     if (!isEnded(record)) return '';
     const when = at === undefined ? [] : [shortAgo(new Date(at), now)];
-    const place = landed && landingPlace(landed, fate);
+    const place = landed && landedPlace(landed, fate);
     if (place === undefined) return when.join('');
     const part = landed?.in_part ? 'in part ' : '';
     return [...when, `${part}as ${place}`].join(state === 'accepted' ? ' ' : ', after it landed ');

@@ -8,6 +8,8 @@ import { shownId, shownPath } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { isAlone } from '../../session/owner.ts';
 import { EMPTY_FIELDS, isAttached, type Landed, type SessionRecord } from '../../session/record.ts';
+import type { Fate } from '../../survey/landed.ts';
+import { type Landing, landingPlace } from '../../survey/landing-place.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import { lines, orNull, showPath } from './format.ts';
 
@@ -52,14 +54,30 @@ function landedJson(
   };
 }
 
+/** With what has become of it. */
+export function landingJson({ commit, onto }: Pick<Landed, 'commit' | 'onto'>, fate: Fate): Landing {
+  return {
+    commit,
+    onto: shortBranch(fate.renamedTo ?? onto),
+    lost: fate.isLost,
+    elsewhere: fate.isElsewhere,
+    ...orNull({ now_as: fate.nowAs, reverted_by: fate.revertedBy }),
+  };
+}
+
+export const landedPlace = (landed: Pick<Landed, 'commit' | 'onto'>, fate: Fate) =>
+  landingPlace(landingJson(landed, fate));
+
 export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...status }: SessionStatus) {
+  const { landed } = record;
   const { agentState, lastPrompt, headCommit, lastAutocommit: last, lastComplete } = status;
   const { running, operation, head, ahead, behind, dirty, diff, merge, landings } = status;
   const nameNow = (ref: string) => landings.find(([{ onto }]) => onto === ref)?.[1].renamedTo ?? ref;
   const times = [record.last_activity_at, last?.time, agentState?.since].filter((at) => at !== undefined);
   return {
     ...recordJson(record),
-    landed: record.landed === undefined ? null : landedJson(record.landed, nameNow),
+    landed:
+      landed === undefined ? null : { ...landedJson(landed, nameNow), ...landingJson(landed, status.fate) },
     last_activity_at: new Date(Math.max(...times.map((at) => Number(new Date(at))))).toISOString(),
     folder,
     sandbox_present: isOutOfSight ? null : sandboxPresent,

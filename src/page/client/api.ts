@@ -1,4 +1,5 @@
 /** Asks the server, which answers with commands of agt. A saved page has the answers inside. */
+import type { Landing } from '../../survey/landing-place.ts';
 
 export interface Row {
   /** Of a folder without a session: its path. */
@@ -25,7 +26,7 @@ export interface Row {
   readonly diff: { files: number; insertions: number; deletions: number; in_part: boolean } | null;
   readonly merge: 'clean' | 'conflict' | 'refused' | null;
   readonly merged: boolean;
-  readonly landed: { readonly commit: string; readonly onto: string; readonly at: string } | null;
+  readonly landed: (Landing & { readonly at: string; readonly in_part: boolean }) | null;
   readonly created_at: string;
   /** When it ended, or came into another state. */
   readonly state_at?: string | null;

@@ -1,4 +1,5 @@
 /** Words for people. */
+import { landingPlace } from '../../survey/landing-place.ts';
 import type { Row, Step } from './api.ts';
 
 const UNITS = [
@@ -44,6 +45,11 @@ export const agentOf = (row: Row) =>
 
 export const forkOf = ({ from, from_spec: at }: Row) =>
   from ? `fork of ${from}${at ? `, at ${at.slice(0, 10)}` : ''}` : undefined;
+
+/** `when`: `7 min ago`, with a space before it. */
+export const landedAs = (landed: Row['landed'], when = '') =>
+  landed && `accepted${landed.in_part ? ' in part' : ''}${when} as ${landingPlace(landed)}`;
+
 export const shortRef = (ref: string | null = '') => ref?.replace(/^refs\/(heads|tags)\//, '');
 
 export const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;

@@ -1,7 +1,18 @@
 /** One row for each session: who works, who waits for a person, and what came of it. */
 import { useEffect, useState } from 'preact/hooks';
 import { askJson, type Row } from './api.ts';
-import { agentOf, ago, isEnded, isFolder, lastPart, nameOf, plural, shortRef, stateOf } from './format.ts';
+import {
+  agentOf,
+  ago,
+  isEnded,
+  isFolder,
+  landedAs,
+  lastPart,
+  nameOf,
+  plural,
+  shortRef,
+  stateOf,
+} from './format.ts';
 import {
   Button,
   go,
@@ -16,12 +27,21 @@ import {
 
 const ORDER = ['waits', 'failed', 'works', 'done', 'idle', 'ended'];
 
-/** They seldom change: asked for when a session begins or ends. */
+/**
+ * They seldom change: asked for when a session begins or ends, and when a person comes back to the page, who may have
+ * moved a branch in a terminal.
+ */
 export function useEnded(isWanted: boolean, rows: readonly Row[] = []): Loaded<readonly Row[]> {
+  const [visits, visit] = useState(0);
+  useEffect(() => {
+    const come = () => visit((n) => n + 1);
+    addEventListener('focus', come);
+    return () => removeEventListener('focus', come);
+  }, []);
   return useLoaded(async () => {
     if (!isWanted) return [];
     return (await askJson<Row[]>(undefined, ['session', 'list', '--all'])).filter(isEnded);
-  }, [isWanted, rows.map(({ session_id: id }) => id).join(' ')]);
+  }, [isWanted, visits, rows.map(({ session_id: id }) => id).join(' ')]);
 }
 
 export function Now({ rows, route }: { rows: readonly Row[]; route: Route }) {
@@ -117,16 +137,16 @@ function SessionRow({ row }: { row: Row }) {
 
 function MergeState({ row }: { row: Row }) {
   const { merge, merged, operation, user_branch: branch, landed } = row;
-  if (isEnded(row)) return <span class="merge is-clean">{row.state === 'accepted' && landedAs(landed)}</span>;
+  if (isEnded(row)) {
+    const stands = landed && !landed.lost && !landed.elsewhere && landed.reverted_by === null;
+    return <span class={`merge ${stands ? 'is-clean' : ''}`}>{landedAs(landed)}</span>;
+  }
   if (operation !== null) return <span class="merge is-conflict">in a {operation}</span>;
   if (merge === 'conflict' || merge === 'refused') return <span class="merge is-conflict">{merge}</span>;
   if (merged) return <span class="merge is-clean">merged</span>;
   const into = branch ? `would merge into ${shortRef(branch)}` : 'would merge';
   return <span class="merge is-clean">{merge === 'clean' && into}</span>;
 }
-
-const landedAs = (landed: Row['landed']) =>
-  landed && `accepted as ${landed.commit.slice(0, 10)} on ${landed.onto}`;
 
 function Pulse({ values }: { values: readonly number[] }) {
   const most = Math.max(1, ...values);

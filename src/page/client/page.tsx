@@ -5,7 +5,7 @@ import { ACTS, type Act, Acts, canAct, start } from './acts.tsx';
 import { isSaved, type Row, watchRows } from './api.ts';
 import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
-import { ago, forkOf, isEnded, isFolder, lastPart, nameOf, stateOf } from './format.ts';
+import { ago, forkOf, isEnded, isFolder, landedAs, lastPart, nameOf, stateOf } from './format.ts';
 import { Now, useEnded } from './now.tsx';
 import { Review } from './review.tsx';
 import { Search } from './search.tsx';
@@ -118,7 +118,7 @@ function SessionHead({ row }: { row: Row }) {
         {row.from && <a href={hrefOf({ ...ofSession('timeline', row), session: row.from })}>{forkOf(row)}</a>}
         {row.landed && (
           <span class="quiet" title={row.landed.commit}>
-            accepted {ago(row.landed.at)} ago, on {row.landed.onto}
+            {landedAs(row.landed, ` ${ago(row.landed.at)} ago`)}
           </span>
         )}
         {row.agent_state?.prompt && <span class="prompt">Prompt: {row.agent_state.prompt}</span>}

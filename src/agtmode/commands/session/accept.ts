@@ -22,7 +22,7 @@ import type { Context } from '../../context.ts';
 import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
 import { changeStatus, LETTERS, lines, orNull, showPath, table } from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
-import { landingPlace } from '../../output/session-table.ts';
+import { landedPlace } from '../../output/session.ts';
 
 export const sessionAccept = defineSessionCommand({
   name: 'session accept',
@@ -229,7 +229,7 @@ async function describeEarlier(session: Session, { onto, commit = '' }: AcceptRe
   const { id } = session;
   const { fate } = await readSessionStatus(session);
   const way = (await insteadOfUnaccept(session)) ?? `undo     agt session unaccept ${id}`;
-  const text = lines([`${id} was accepted as ${landingPlace({ commit, onto }, fate)}`, way]);
+  const text = lines([`${id} was accepted as ${landedPlace({ commit, onto }, fate)}`, way]);
   return { text, failed: fate.isLost };
 }
 

@@ -3,10 +3,10 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { plural } from '../../../errors.ts';
 import { shownPath } from '../../../folders/store.ts';
-import { shortBranch } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { recordNamed } from '../../../session/record.ts';
+import { landingPlace } from '../../../survey/landing-place.ts';
 import {
   type ActivityRequest,
   readActivity,
@@ -21,7 +21,8 @@ import { findSources, named, nameOf, type Source } from '../../everywhere.ts';
 import { orNull, shortPaths, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
-import { type Column, landingPlace } from '../../output/session-table.ts';
+import { landingJson } from '../../output/session.ts';
+import type { Column } from '../../output/session-table.ts';
 
 export const sessionActivity = defineCommand({
   usage: 'session activity [ids..]',
@@ -152,13 +153,15 @@ function placeEntry({ repository, record }: Source, { session, agent }: Turn | O
   };
 }
 
+const NOT_LANDED = { onto: null, lost: false, elsewhere: false, now_as: null, reverted_by: null };
+
 function turnEntry(source: Source, turn: Turn) {
   const { number, prompt, labels, from, to, snapshots, failed, commit, files } = turn;
   const { record } = source;
   return {
     ...placeEntry(source, turn),
-    ...{ outcome: null, onto: null, lost: false, elsewhere: false, now_as: null, reverted_by: null },
-    ...{ reason: null, pulled: turn.isPulled },
+    ...NOT_LANDED,
+    ...{ outcome: null, reason: null, pulled: turn.isPulled },
     ...orNull({ turn: number || undefined, prompt, by_session: turn.bySession }),
     labels,
     began_at: from.toISOString(),
@@ -177,17 +180,10 @@ function outcomeEntry(source: Source, one: Outcome) {
   const { outcome, at, landed, fate, reason } = one;
   return {
     ...placeEntry(source, one),
-    ...{
-      outcome,
-      onto: landed === undefined ? null : shortBranch(fate.renamedTo ?? landed.onto),
-      lost: fate.isLost,
-      elsewhere: fate.isElsewhere,
-      pulled: one.isPulled,
-    },
-    ...orNull({ now_as: fate.nowAs, reverted_by: fate.revertedBy, reason }),
+    ...(landed === undefined ? { commit: null, ...NOT_LANDED } : landingJson(landed, fate)),
+    ...{ outcome, pulled: one.isPulled, ...orNull({ reason }) },
     ...{ turn: null, prompt: null, by_session: null, labels: [], began_at: null },
     ...{ at: at.toISOString(), snapshots: 0, failed_calls: 0 },
-    commit: landed?.commit ?? null,
     stands: !fate.isLost && !one.isTakenBack && fate.revertedBy === undefined,
     files: [],
   };
@@ -237,11 +233,10 @@ function whatOf(row: Row): string {
 
 /** `accepted in part as 9b6a52d7ab on main` */
 function outcomeText(row: ReturnType<typeof outcomeEntry>): string {
-  const { outcome, commit, onto, lost, elsewhere, pulled, now_as: now, reverted_by: by, reason } = row;
-  const [as, isLost, isElsewhere] =
-    outcome === 'unaccepted' ? ['', false, elsewhere] : ['as ', lost, elsewhere];
-  const fate = { isLost, isElsewhere, nowAs: now ?? undefined, revertedBy: by ?? undefined };
-  const landed = commit === null || onto === null ? '' : ` ${as}${landingPlace({ commit, onto }, fate)}`;
+  const { outcome, commit, onto, pulled, reason } = row;
+  const [as, lost] = outcome === 'unaccepted' ? ['', false] : ['as ', row.lost];
+  const landed =
+    commit === null || onto === null ? '' : ` ${as}${landingPlace({ ...row, commit, onto, lost })}`;
   const note = pulled ? '(pulled) ' : '';
   return `${note}${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;
 }

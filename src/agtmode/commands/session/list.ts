@@ -28,14 +28,8 @@ import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, showPath, table } from '../../output/format.ts';
 import { noSessions, nothingNote, withNote } from '../../output/no-sessions.ts';
-import { currentBranch, leftOutRows, sessionJson, shownState } from '../../output/session.ts';
-import {
-  landingPlace,
-  movedNote,
-  outOfSightNote,
-  rowsOfNow,
-  sessionTable,
-} from '../../output/session-table.ts';
+import { currentBranch, landedPlace, leftOutRows, sessionJson, shownState } from '../../output/session.ts';
+import { movedNote, outOfSightNote, rowsOfNow, sessionTable } from '../../output/session-table.ts';
 import { listFolders } from './list-folders.ts';
 import { listRemote } from './list-remote.ts';
 import { watchList } from './list-watch.ts';
@@ -266,7 +260,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
     ...landings.map(([landed, fate], i) => [
       i === 0 ? 'landed' : '',
-      `${landed.in_part ? 'in part as ' : ''}${landingPlace(landed, fate)}`,
+      `${landed.in_part ? 'in part as ' : ''}${landedPlace(landed, fate)}`,
     ]),
     exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
     pushed && ['pushed', `to ${pushed.remote}, ${age(new Date(pushed.at), now)}`],
