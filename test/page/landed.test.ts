@@ -1,4 +1,4 @@
-/** Ended sessions on the page: where their work is now, as the commands say it. */
+/** Ended sessions on the page: where their work is now, as the commands say it, and the marks of forks. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git, write } from '../harness/world.ts';
@@ -60,5 +60,20 @@ describePage('ended sessions on the page', (here) => {
     await rowOf('later')
       .getByText(/ on main, reverted by \w{10}$/)
       .waitFor();
+  });
+
+  test('the timeline has a mark for a fork that has ended', async () => {
+    const { page, scene } = here;
+    const { agt, project } = scene;
+    agt(project, 'session', 'fork', 'new-api', '--at', '@{1}', '--id', 'api-two');
+    await at('#timeline?session=new-api');
+    await page.locator('.fork', { hasText: 'api-two' }).waitFor();
+    agt(project, 'accept', 'api-two', '--untracked=all');
+    await at('#now');
+    await page.locator('.row', { hasText: 'fork of new-api' }).waitFor({ state: 'hidden' });
+    await at('#timeline?session=new-api');
+    await page.locator('.fork', { hasText: 'api-two' }).waitFor();
+    await at('#timeline?session=old-docs');
+    expect(await page.locator('.fork').count()).toBe(0);
   });
 });

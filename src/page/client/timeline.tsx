@@ -5,6 +5,7 @@ import { ACTS, canAct, start } from './acts.tsx';
 import { askJson, type Row, type Step, type Turn } from './api.ts';
 import { Axis, type Life } from './axis.tsx';
 import { ago, clock, isFolder, kindOf, nameOf, plural, titleOf } from './format.ts';
+import { useEnded } from './now.tsx';
 import { Button, go, hrefOf, Lines, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
 
 /** Steps that come at once; older ones when a person wants them. */
@@ -26,7 +27,11 @@ export function Timeline({ row, rows }: { row: Row; rows: readonly Row[] }) {
     ]);
     return { turns, steps };
   }, [row.session_id, row.last_autocommit, most]);
-  const forks = rows.filter(({ from }) => from === row.session_id);
+  // The steps come first.
+  const ended = useEnded(loaded.value !== undefined, rows);
+  const forks = [...rows, ...(ended.value ?? [])].filter(
+    ({ from, repository }) => from === row.session_id && repository === row.repository,
+  );
   return (
     <main>
       <h1 class="unseen">Timeline of {nameOf(row)}</h1>
