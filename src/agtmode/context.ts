@@ -15,6 +15,7 @@ import { isTerminal, type Text, writer } from '../process/streams.ts';
 import { findRepository, isOutsideRepositories } from '../repository/find-repository.ts';
 import { rememberRepository } from '../repository/known-repositories.ts';
 import { openRepository } from '../repository/repository.ts';
+import { advisedIn } from '../session/advised-commands.ts';
 
 export interface Context extends Readonly<ReturnType<typeof openContext>> {
   /** The command is a prompt of an agent, and so has to be what it advises. */
@@ -60,12 +61,13 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     return readSettingValues({ global: globalFile, local: repository?.configFile }, env, ALL_KEYS, onProblem);
   };
   const printed = writer(2);
+  const noticeOf = (line: string) => advisedIn(cwd, visible(line));
   return {
     cwd,
     env,
     now: () => new Date(),
     out: writer(1),
-    err: (text: Text) => printed(typeof text === 'string' ? text.replace(NOTICES, visible) : text),
+    err: (text: Text) => printed(typeof text === 'string' ? text.replace(NOTICES, noticeOf) : text),
     colour: once(() => attempt(() => wantsColour(gitPath(), cwd, env)) ?? false),
     /** Width of the terminal that shows standard output; undefined without one. */
     columns: isTerminal(1) ? process.stdout.columns : undefined,

@@ -2,9 +2,9 @@
 import { rmSync } from 'node:fs';
 import { AgtError, EXIT, isAgtError } from '../errors.ts';
 import { listStores, openListedStore, shownId } from '../folders/store.ts';
-import { shellQuote } from '../process/shell-quote.ts';
 import { knownRepositories, openKnown, placeOf } from '../repository/known-repositories.ts';
 import type { Repository } from '../repository/repository.ts';
+import { advisedIn, withAdviceIn } from '../session/advised-commands.ts';
 import { isAttached, listRecords, type SessionRecord } from '../session/record.ts';
 import { type Answer, partOf, type Report, reportEach } from './command-line/report.ts';
 import { type Context, openContext } from './context.ts';
@@ -25,12 +25,13 @@ export async function everywhere(
     if (found === undefined)
       throw new AgtError('git finds no repository there any more', { exitCode: EXIT.git });
     const place = placeOf(found);
-    const { json, text = '', notes = '', ...part } = await partOf(await run(there));
+    const { json, text = '', notes = '', warnings = '', ...part } = await partOf(await run(there));
     const heading = paint(context.colour())('bold', showPath(place));
     const rows = [json].flat().map((row) => ({ repository, ...(row as object) }));
+    const told = { ...part, json: rows, warnings: advisedIn(there.cwd, warnings) };
     return text === ''
-      ? { ...part, json: rows }
-      : { ...part, json: rows, notes, text: `${heading}\n${text}\n` };
+      ? told
+      : { ...told, notes: advisedIn(there.cwd, notes), text: `${heading}\n${text}\n` };
   };
   const report = await reportEach(
     present,
@@ -46,9 +47,8 @@ export async function everywhere(
 /** An error of git, and a hint, say nothing of the place. */
 export function named(repository: string, error: unknown): unknown {
   if (!isAgtError(error)) return error;
-  const { message, exitCode } = error;
   const place = placeOf({ commonDir: repository });
-  const hints = error.hints.map((hint) => hint.replace(/(?<=: )agt (?!-C )/, `agt -C ${shellQuote(place)} `));
+  const { message, hints, exitCode } = withAdviceIn(place, error);
   return new AgtError(`${showPath(place)}: ${message}`, { hints, exitCode, cause: error });
 }
 

@@ -12,6 +12,7 @@ import { checkStateDirectories } from '../maintenance/doctor/check-access.ts';
 import type { Finding, Finishers } from '../maintenance/doctor/finding.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { brokenGitFile } from '../repository/find-repository.ts';
+import { advisedIn, agtInFolder } from '../session/advised-commands.ts';
 import { finishRestore } from '../timetravel/restore/restore.ts';
 import { keyFile, othersCanRead, readKeys } from '../travel/keys.ts';
 import type { Context } from './context.ts';
@@ -74,12 +75,18 @@ export async function checkKey({ env }: Context): Promise<Finding[]> {
 
 const STYLES = { error: 'red', warning: 'yellow', note: 'dim' } as const;
 
+/** As `agt doctor` and `agt status` show them. */
+export function advisedFindings({ cwd }: Context, findings: readonly Finding[]): Finding[] {
+  return findings.map((finding) => ({ ...finding, mend: advisedIn(cwd, finding.mend) }));
+}
+
 /** `previewFix`: say which findings --fix would fix. */
 export function describeFindings(context: Context, findings: readonly Finding[], previewFix = false): string {
   const colours = paint(context.colour());
   const lines = findings.map(({ level, about, problem, mend, fix }) => {
-    const next =
-      previewFix && fix !== undefined ? 'agt doctor --fix would fix this' : mend === '' ? '' : `fix: ${mend}`;
+    const byHand = mend === '' ? '' : `fix: ${mend}`;
+    const isFixed = previewFix && fix !== undefined;
+    const next = isFixed ? `${agtInFolder(context.cwd)} doctor --fix would fix this` : byHand;
     return `  ${colours(STYLES[level], level)}: ${about}: ${problem}\n${next === '' ? '' : `    ${next}\n`}`;
   });
   return lines.join('');

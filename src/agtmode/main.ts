@@ -11,6 +11,7 @@ import { runGitMode } from '../gitmode/main.ts';
 import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
 import { isTerminal, writer } from '../process/streams.ts';
 import { isOutsideRepositories } from '../repository/find-repository.ts';
+import { noteCommandWords, withAdviceIn } from '../session/advised-commands.ts';
 import { didYouMean, similar } from '../similar.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
 import { adviceOnSession, besideGit, helpBesideGit, REFLOG } from './beside-git.ts';
@@ -55,6 +56,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
     writer(1)(`${placeOutside(args[1] ?? '/')}\n`); // asked by the function of `agt shell-init`
     return EXIT.done;
   }
+  noteCommandWords([...OWN_WORDS, ...SHORT_FORMS, 'git']);
   const { directory, rest: typed } = takeDirectories(args);
   const given = typed.length > 1 && isHelp(typed[0] ?? '') ? ['help', ...typed.slice(1)] : typed;
   const named = withSession(given);
@@ -160,12 +162,13 @@ async function withYargs(words: string[]) {
 }
 
 /** With --json an error of the command line is one object on standard output, as those of a command are. */
-async function reported<T>(words: readonly string[], { out }: Context, check: () => T | Promise<T>) {
+async function reported<T>(words: readonly string[], { out, cwd }: Context, check: () => T | Promise<T>) {
   try {
     return await check();
   } catch (error) {
-    if (splitAtRest(words)[0].includes('--json')) out(json(errorJson(error)));
-    throw error;
+    const advised = withAdviceIn(cwd, error);
+    if (splitAtRest(words)[0].includes('--json')) out(json(errorJson(advised)));
+    throw advised;
   }
 }
 

@@ -3,6 +3,7 @@
  * session of the repository there may have as well, and are called in that folder. Commands on a session name it.
  */
 import { dirname } from 'node:path';
+import { isAgtError } from '../errors.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
 import { userDirectory } from '../process/invocation.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -10,6 +11,26 @@ import { shellQuote } from '../process/shell-quote.ts';
 /** `agt -C FOLDER`, or `agt` if the user is there. */
 export function agtInFolder(folder: string): string {
   return userDirectory() === folder ? 'agt' : `agt -C ${shellQuote(folder)}`;
+}
+
+let command: RegExp | undefined;
+
+/** `words`: with which commands of agt begin. */
+export function noteCommandWords(words: Iterable<string>): void {
+  command = new RegExp(`(?<![\\w/.-])agt (?=(?:${[...words].join('|')})\\b)`, 'g');
+}
+
+/** A text that advises commands for this folder: `-C` and --everywhere run a command for another one than the user's. */
+export function advisedIn(folder: string, text: string): string {
+  return command === undefined ? text : text.replace(command, () => `${agtInFolder(folder)} `);
+}
+
+/** The same for the hints of an error. */
+export function withAdviceIn<T>(folder: string, error: T): T {
+  if (!isAgtError(error)) return error;
+  const advised = (text: string) => advisedIn(folder, text);
+  const ways = error.ways?.map((way) => ({ ...way, hint: advised(way.hint) }));
+  return Object.assign(error, { hints: error.hints.map(advised), ways });
 }
 
 /** A part of the record of a session. */

@@ -2,6 +2,7 @@
 import { EXIT, exitCodeFor, formatError, usageError, worstExitCode } from '../../errors.ts';
 import { withProgress } from '../../process/progress.ts';
 import type { Text } from '../../process/streams.ts';
+import { withAdviceIn } from '../../session/advised-commands.ts';
 import type { Context } from '../context.ts';
 import { errorJson, json } from '../output/format.ts';
 import { type Command, camelCase } from './command.ts';
@@ -37,8 +38,9 @@ async function answerOf(command: Command, args: Readonly<Record<string, unknown>
   try {
     return await command.run(argumentsOf(command, args) as never, { ...context, out });
   } catch (error) {
-    if (args['json'] === true && !isPrinted) context.out(json(errorJson(error)));
-    throw error;
+    const advised = withAdviceIn(context.cwd, error);
+    if (args['json'] === true && !isPrinted) context.out(json(errorJson(advised)));
+    throw advised;
   }
 }
 

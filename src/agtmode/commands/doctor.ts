@@ -19,7 +19,14 @@ import { defineCommand, option } from '../command-line/command.ts';
 import type { Answer } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { everywhere } from '../everywhere.ts';
-import { checkGitFile, checkKey, checkState, describeFindings, finishers } from '../findings.ts';
+import {
+  advisedFindings,
+  checkGitFile,
+  checkKey,
+  checkState,
+  describeFindings,
+  finishers,
+} from '../findings.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
 import { lines, table } from '../output/format.ts';
 import { attachedIfUsable } from '../session-here.ts';
@@ -112,7 +119,7 @@ async function examine(context: Context, fixes: boolean) {
     for (const finding of outside.filter(({ fix }) => fix !== undefined)) fixed.push(await tryToFix(finding));
   const place = readPlace((await repository?.sessionsDir()) ?? context.cwd, context.env);
   const providers = findAll(place);
-  const findings: Finding[] = [
+  const findings = advisedFindings(context, [
     ...(fixed.length === 0 ? outside : await checkOutside()),
     ...problems,
     ...state,
@@ -123,7 +130,7 @@ async function examine(context: Context, fixes: boolean) {
     ...findOutdatedShim(context.env),
     ...(await findOutdatedHooks(context)),
     ...found,
-  ];
+  ]);
   const chosen = chosenHere(place, settings);
   return { git, version, pcre, repository, attached, settings, providers, chosen, fixed, findings };
 }

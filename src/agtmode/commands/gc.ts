@@ -20,6 +20,7 @@ import {
 } from '../../maintenance/retention/prune.ts';
 import { endingAtSteps } from '../../process/interrupts.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { advisedIn } from '../../session/advised-commands.ts';
 import { retryAfterChange } from '../../session/lock.ts';
 import { Session } from '../../session/session.ts';
 import type { Share } from '../../session/share-file.ts';
@@ -107,10 +108,13 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
     json: dryRun ? { sessions, bytes: coming, young: unreachable.young } : { sessions, errors: failed, disk },
-    text: [
-      ...told.map((one) => describeOutcome(one, dryRun)),
-      dryRun ? (isNothing ? NOTHING_BUT_PACKS : would) : done,
-    ].join(''),
+    text: advisedIn(
+      context.cwd,
+      [
+        ...told.map((one) => describeOutcome(one, dryRun)),
+        dryRun ? (isNothing ? NOTHING_BUT_PACKS : would) : done,
+      ].join(''),
+    ),
     notes: lines([
       ...[...stays].map(([id, reason]) => `note: ${id} stays: ${reason}`),
       unreachable.young > 0 && `note: ${tooYoung(unreachable.young)}`,

@@ -6,6 +6,7 @@ import { type LoggedFailure, logKilled, recentFailures } from '../../integration
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding, Preview } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { agtInFolder } from '../../session/advised-commands.ts';
 import { hasCommitted, listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
@@ -16,7 +17,7 @@ import { defineCommand, option } from '../command-line/command.ts';
 import type { Answer } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { everywhere } from '../everywhere.ts';
-import { checkState, describeFindings, finishers } from '../findings.ts';
+import { advisedFindings, checkState, describeFindings, finishers } from '../findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
 import { age, lines, paint, shortAgo, showPath, table } from '../output/format.ts';
 import { describeNotCaptured, leftOutRows, sessionJson } from '../output/session.ts';
@@ -45,11 +46,11 @@ export const status = defineCommand({
       ? await attachedIfUsable(context)
       : { attached: await attachedHere(context) };
     const folder = repository && !attached ? undefined : await readFolderStatus(context, attached);
-    const findings = [
+    const findings = advisedFindings(context, [
       ...checkState(context, problem),
       ...(repository && preview ? await checkRepository(repository, finishers, { preview }) : []),
       ...(attached === undefined ? [] : await checkRepository(attached.repository, finishers)),
-    ];
+    ]);
     const settings = await context.settingValues();
     const ofRepository = repository ? records.map((record) => new Session(repository, record)) : [];
     const places = repository
@@ -179,19 +180,19 @@ function describeSessions(context: Context, sessions: readonly StatusLine[], end
     debt?.pushed_at || debt?.failed ? [debtRow(context, view, debt)] : [],
   );
   const rows = [...left, ...debts];
-  const only = onlyHere(sessions, ended);
+  const only = onlyHere(agtInFolder(context.cwd), sessions, ended);
   const leftOut = rows.length + only.length === 0 ? '' : `\n${table(rows)}${only}`;
   return views.length === 0 ? leftOut : `\n${sessionTable(context, views, more)}${leftOut}`;
 }
 
 /** Where sessions are on remotes at all: what would be lost together with this disk. */
-function onlyHere(sessions: readonly StatusLine[], ended: readonly string[]): string {
+function onlyHere(program: string, sessions: readonly StatusLine[], ended: readonly string[]): string {
   const ids = sessions.flatMap(({ view, debt }) => (debt?.pushed_at === null ? view.record.session_id : []));
   return lines([
     ids.length > 0 &&
-      `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, FEW)}`,
+      `${plural(ids.length, 'session')} on no remote (${program} session push --all): ${listSome(ids, FEW)}`,
     ended.length > 0 &&
-      `${plural(ended.length, 'ended session')} on no remote, with work that no branch has (agt session push ID): ${listSome(ended, FEW)}`,
+      `${plural(ended.length, 'ended session')} on no remote, with work that no branch has (${program} session push ID): ${listSome(ended, FEW)}`,
   ]);
 }
 
@@ -221,7 +222,9 @@ function describeSettings(context: Context, settings: readonly SettingValue[]): 
     .filter(({ origin }) => origin !== 'default')
     .map(({ name, value, origin }) => [name, value, origin]);
   const changed =
-    rows.length === 0 ? 'Settings: all default (see: agt config list)\n' : `Settings:\n${table(rows, '  ')}`;
+    rows.length === 0
+      ? `Settings: all default (see: ${agtInFolder(context.cwd)} config list)\n`
+      : `Settings:\n${table(rows, '  ')}`;
   return `\nGit ${context.gitPath()}\n${changed}`;
 }
 

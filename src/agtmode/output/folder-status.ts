@@ -15,7 +15,12 @@ import { knownRefusal, whyRefused } from '../../folders/refuse.ts';
 import { ignoredAndLeftOut } from '../../folders/small-ignored.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
-import { captureAndRestore, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
+import {
+  agtInFolder,
+  captureAndRestore,
+  commandToMove,
+  commandToRestore,
+} from '../../session/advised-commands.ts';
 import { readAgentState } from '../../session/agent-state.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
@@ -35,6 +40,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   if (here === undefined || (await isRefused(context, here))) return withoutSnapshots(context);
   const { repository, record } = here;
   const now = context.now();
+  const program = agtInFolder(context.cwd);
   const known = await readSteps(here);
   const { history, steps, current } = known;
   const { changes, skipped = [], problem, isUncaptured, isLost } = await readChanges(here, now);
@@ -77,7 +83,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     refs === undefined
       ? `${isLost ? 'no file' : 'nothing'} since`
       : `no file since, but in git: ${listSome(refs, FEW)}`;
-  const changed = count > 0 ? `${plural(count, 'path')} since; see: agt snapshot diff` : none;
+  const changed = count > 0 ? `${plural(count, 'path')} since; see: ${program} snapshot diff` : none;
   const rows = [
     ['folder', showPath(folder)],
     ['store', repository.commonDir],
@@ -85,9 +91,9 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     newest !== undefined && ['last', newest],
     current + 1 < steps.length && [
       'position',
-      `step ${current + 1} of ${steps.length}${isUncaptured ? '' : '; agt redo goes forward'}`,
+      `step ${current + 1} of ${steps.length}${isUncaptured ? '' : `; ${program} redo goes forward`}`,
     ],
-    record.intent !== undefined && ['unfinished', describeUnfinished(record.intent)],
+    record.intent !== undefined && ['unfinished', describeUnfinished(program, record.intent)],
     ['changed', changes === undefined ? `agt cannot tell: ${problem}` : changed],
     isLost && ['', `its git repository is gone; to bring it back: ${captureAndRestore(record)}`],
     ...describeStrays(strays, now),
@@ -178,7 +184,7 @@ async function withoutSnapshots(context: Context) {
   const { folder, user } = await folderHere(context);
   const access = context.folderAccess();
   const refused = knownRefusal(access, folder) ?? whyRefused(access, folder, user)?.[0] ?? null;
-  const why = refused === null ? ' yet; take one: agt snapshot' : `: ${refused}`;
+  const why = refused === null ? ` yet; take one: ${agtInFolder(context.cwd)} snapshot` : `: ${refused}`;
   const text = `no snapshots of ${showPath(folder)}${why}\n`;
   return { json: { folder, store: null, snapshots: 0, refused }, text };
 }
@@ -220,7 +226,8 @@ function describeLeftOut(left: readonly { path: string; files: number | null; by
   return rows.length === 0 ? [] : [...rows, ['', why]];
 }
 
-function describeUnfinished(intent: Intent): string {
+function describeUnfinished(program: string, intent: Intent): string {
   const by = intent.operation === 'restore' ? intent.by : intent.operation;
-  return by === 'undo' ? 'undo; agt undo goes on' : `${by}; the same command goes on, agt undo goes back`;
+  const undo = `${program} undo`;
+  return by === 'undo' ? `undo; ${undo} goes on` : `${by}; the same command goes on, ${undo} goes back`;
 }

@@ -5,6 +5,7 @@ import { shownId } from '../../../folders/store.ts';
 import { gitDirOf } from '../../../git/files/discover-repository.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import {
+  advisedIn,
   commandToCompare,
   commandToList,
   commandToMove,
@@ -207,7 +208,8 @@ async function reportRestore(
   const isIndexAlone = before !== undefined && isNone && (await differsInIndex(session.git, before, commit));
   const isPrompt = context.isPrompt === true;
   const verified = mismatches.length === 0;
-  const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
+  const advised = (text: string) => advisedIn(context.cwd, text);
+  const undo = before && advised(commandToRestore(record, shortOid(before)));
   // An undo after a restore that changed nothing would go to the step before.
   const isNothing = isNone && (commit === before || isPrompt || isBack !== undefined);
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
@@ -234,7 +236,9 @@ async function reportRestore(
     thing !== undefined && `undone: ${thing}, and nothing else`,
     position && describePosition({ ...position, isEmpty }, by, distance, context.now()),
     isBack,
-    undo !== undefined && !isNothing && `to take this back: ${wayBack(record, by, isPrompt, distance)}`,
+    undo !== undefined &&
+      !isNothing &&
+      `to take this back: ${advised(wayBack(record, by, isPrompt, distance))}`,
   ];
   return {
     json: {
