@@ -13,7 +13,14 @@ import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns, undoneTurns } from './turn-files.ts';
-import { type AuthoredHistory, authorsOf, isOfHook, namesOfAgents, type TurnSteps } from './turns.ts';
+import {
+  type AuthoredHistory,
+  authorsOf,
+  bySessionOf,
+  isOfHook,
+  namesOfAgents,
+  type TurnSteps,
+} from './turns.ts';
 
 export interface Turn {
   readonly session: string;
@@ -84,7 +91,7 @@ export async function readActivity(
     return {
       ...{ session, number, prompt, from, to: endOf(turn) },
       agent: agentOf(turn),
-      bySession: turn.steps.find((step) => step.bySession !== undefined)?.bySession,
+      bySession: bySessionOf(turn),
       labels: [...new Set(all.flatMap((snapshot) => labelByPerson(snapshot) ?? []))],
       snapshots: all.length,
       failed: all.filter(({ call }) => call?.outcome === 'failed').length,

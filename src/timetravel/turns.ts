@@ -148,6 +148,11 @@ function isEventOf(snapshot: Snapshot): boolean {
   );
 }
 
+/** The session whose agent made these changes from outside of this folder. */
+export function bySessionOf({ steps, conversation }: TurnSteps): string | undefined {
+  return steps.find((one) => one.bySession !== undefined && one.conversation === conversation)?.bySession;
+}
+
 export async function readAuthors(session: Session): Promise<AuthoredHistory> {
   const history = await session.requireHistory();
   return authorsOf(history.toReversed(), isAttached(session.record));

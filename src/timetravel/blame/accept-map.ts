@@ -88,11 +88,12 @@ function rowsOf(files: AcceptMap['files'], session: string) {
   const secondsOf = ({ time }: Origin) => Math.floor(time.getTime() / 1000);
   const seconds = Math.max(0, ...steps.map(secondsOf));
   const ofSteps = steps.map((step): Row => {
-    const { author, agent, turn, tool, call, prompt } = step;
+    const { author, agent, turn, tool, call, prompt, bySession } = step;
     const text = prompt === undefined ? null : prompts.indexOf(prompt);
     const what = [agent ?? null, turn ?? null, text, tool ?? null, call ?? null];
     const when = [step.snapshot.slice(0, SNAPSHOT_DIGITS), seconds - secondsOf(step)];
-    const of = step.session === session ? [] : [step.session]; // before the fork
+    const by = bySession === undefined ? [] : [bySession];
+    const of = step.session === session && by.length === 0 ? [] : [step.session, ...by]; // before the fork
     return ['s', ...what, ...when, ...(author === 'agent' && of.length === 0 ? [] : [author, ...of])];
   });
   return { rows: [...prompts.map((prompt) => ['p', prompt]), ...ofSteps, ...ofFiles], seconds };
@@ -169,8 +170,8 @@ function parseMap(content: string, session: string, parent = ''): Pick<AcceptMap
   const steps = rows
     .filter(([kind]) => kind === 's')
     .map(
-      ([, agent, turn, prompt, tool, call, snapshot, age, author = 'agent', of = session]): Origin => ({
-        ...{ session: of, author, snapshot, time: new Date((newest - age) * 1000) },
+      ([, agent, turn, prompt, tool, call, snapshot, age, author = 'agent', of = session, by]): Origin => ({
+        ...{ session: of, bySession: by, author, snapshot, time: new Date((newest - age) * 1000) },
         ...{ agent: agent ?? undefined, turn: turn ?? undefined, tool: tool ?? undefined },
         ...{ call: call ?? undefined, prompt: prompt === null ? undefined : prompts[prompt] },
       }),

@@ -18,7 +18,7 @@ import { type Note, note, noteByMaps, noteByMerges } from './lines-of-maps.ts';
 import { type LineOfSession, type Place, type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
 import { filesBeside, type IsBeside } from './made-commits.ts';
 import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
-import { type Origin, originOf } from './origin.ts';
+import { type Origin, originOf, withPrompts } from './origin.ts';
 import { asInWorktree, type BlamedLine, gitBlame, NOT_COMMITTED } from './porcelain.ts';
 import { blameUnknown, isUnknown } from './unknown-file.ts';
 import { readWorkBranches, type WorkBranches } from './work-branches.ts';
@@ -83,7 +83,11 @@ export async function blameFile(asked: BlameRequest): Promise<AuthoredLine[]> {
   const known = new Set([...landed, ...ofHere]);
   const others = lines.filter((line) => !known.has(line));
   await noteCommits(request, others, origins);
-  return lines.map((line) => ({ ...line, origin: origins.get(line) }));
+  const withPrompt = await withPrompts(request.repository, origins.values());
+  return lines.map((line) => {
+    const origin = origins.get(line);
+    return { ...line, origin: origin && withPrompt(origin) };
+  });
 }
 
 /** Lines by the steps that they come from, or by commits of the branch. */

@@ -188,9 +188,10 @@ const asBytes = (text: string) => Buffer.from(text).toString('latin1');
 /** `claude fix-login turn 3 Edit`; undefined if git knows better who it was. */
 export function describeOrigin({ origin }: Pick<AuthoredLine, 'origin'>): string | undefined {
   if (origin === undefined || origin.author === 'other' || origin.author === 'restore') return undefined;
-  const { agent, author, session, turn, tool } = origin;
+  const { agent, author, session, bySession, turn, tool = '' } = origin;
   const who = agent ?? (author === 'agent' ? 'agent' : 'you or an agent in');
-  return [who, session, ...(turn === undefined ? [] : [`turn ${turn}`]), tool ?? ''].join(' ').trimEnd();
+  const step = [who, session, ...(turn === undefined ? [] : [`turn ${turn}`]), tool].join(' ').trimEnd();
+  return bySession === undefined ? step : `${step} (by session ${bySession})`;
 }
 
 /** All as wide as the widest one, for a reader. */
@@ -237,7 +238,7 @@ function porcelainOf(line: AuthoredLine, folder: string | undefined): string {
     `${commit} ${original} ${number}${group}`,
     ...[...details].map(([name, value]) => `${name} ${value}`.trimEnd()),
     ...own.flatMap(([name, value]) =>
-      value === null ? [] : [asBytes(`agt-${name.replace('session', place)} ${value}`)],
+      value === null ? [] : [asBytes(`agt-${name.replace(/^session/, place).replace('_', '-')} ${value}`)],
     ),
     `\t${content}`,
   ];
@@ -259,11 +260,12 @@ export function lineJson({ commit, path, original, number, details, content, ori
   };
 }
 
-function originJson({ session, author, agent, turn, tool, call, prompt, snapshot, time }: Origin) {
+function originJson(origin: Origin) {
+  const { session, bySession, author, agent, turn, tool, call, prompt, snapshot, time } = origin;
   return {
     session,
     by: author,
-    ...orNull({ agent, turn, tool, call, prompt }),
+    ...orNull({ by_session: bySession, agent, turn, tool, call, prompt }),
     snapshot: WHOLE_NAME.test(snapshot) ? snapshot : null,
     at: time.toISOString(),
   };

@@ -21,6 +21,7 @@ import {
   type AuthoredHistory,
   type AuthoredStep,
   authorsOf,
+  bySessionOf,
   namesOfAgents,
   readAuthors,
   type TurnSteps,
@@ -228,8 +229,8 @@ async function logTurns(context: Context, session: Session, args: Arguments<type
 
 type TurnEntry = ReturnType<typeof turnJson> & { readonly stands: boolean };
 
-function turnJson({ snapshots, steps, from, ...turn }: TurnSteps, files: readonly FileChange[]) {
-  const { number, session: session_id, prompt, agent, conversation } = turn;
+function turnJson(turn: TurnSteps, files: readonly FileChange[]) {
+  const { number, session: session_id, prompt, agent, conversation, snapshots, from } = turn;
   const last = snapshots.at(-1);
   const calls = snapshots.filter((one) => one.tool !== undefined && promptIn(one) === undefined);
   const sum = (count: (file: FileChange) => number | undefined) =>
@@ -238,7 +239,7 @@ function turnJson({ snapshots, steps, from, ...turn }: TurnSteps, files: readonl
     number,
     session_id,
     ...orNull({ prompt, agent, conversation, commit: last?.commit }),
-    ...orNull({ by_session: steps.find((step) => step.bySession !== undefined)?.bySession }),
+    ...orNull({ by_session: bySessionOf(turn) }),
     began_at: from.toISOString(),
     at: (last?.time ?? from).toISOString(),
     calls: calls.length,
