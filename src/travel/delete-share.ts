@@ -8,7 +8,7 @@ import { placeOf, readShares, type Share, writeShares } from '../session/share-f
 import { goOnHere, isLikeShare, noShare, sessionWith, shareNamed } from './find-share.ts';
 import type { Keys } from './keys.ts';
 import { chooseRemote, moveRefs } from './remote.ts';
-import { type Head, isHere, listShares, type RemoteShare } from './share.ts';
+import { type Head, holdingShares, isHere, listShares, type RemoteShare } from './share.ts';
 
 interface Deletion {
   readonly remote: string | undefined;
@@ -41,32 +41,35 @@ export async function deleteShare(
   const { share = name, refs = {}, head, isNew } = there ?? {};
   const here = given ? undefined : sessionWith(repository, share);
   const session = here ? new Session(repository, here) : given;
-  if (session !== undefined && !force) refuseAway(session.record);
-  const { copies, pushing, deleted } = session ? readShares(session) : { copies: [], deleted: [] };
-  const own = named ?? copies.find((one) => one.share === share && (there || one.remote === remote));
-  if (there === undefined && own === undefined) throw noShare(all, name, remote, keys);
-  // A pull that was killed has only seen a state without a holder.
-  const isKnown = [own, pushing].some((one) => one?.head === refs.head && (one?.holder || !one?.pulling));
-  const isOurs = own ? isKnown : isHere({ repository }, head?.holder);
-  if (there !== undefined && !isOurs && (!force || isNew)) throw notOurs(name, remote, head);
-  const other = own?.takenFrom;
-  if (other !== undefined && there !== undefined && !force)
-    throw new AgtError(`${placeOf(other)}, may not know that session "${session?.id}" is here now`, {
-      hints: [
-        'it learns so when it pushes next, which agt cannot see from here',
-        'once it has pushed, or if it is gone, delete the copy: --force',
-      ],
-    });
-  if (!dryRun && there !== undefined && !(await moveRefs(repository.git, remote, share, refs, {})))
-    throw notOurs(name, remote, undefined);
-  failurePoint('delete: copy gone');
-  if (!dryRun && session !== undefined) {
-    const left = copies.filter((one) => one.share !== own?.share);
-    const { away } = session.record;
-    if (away?.remote === remote && away.holder === undefined && !away.sealed) await goOnHere(session);
-    writeShares(session, { copies: left, deleted: [...new Set([...deleted, remote])] });
-  }
-  return { remote, id: session?.id ?? head?.record.session_id, session };
+  const act = async () => {
+    if (session !== undefined && !force) refuseAway(session.record);
+    const { copies, pushing, deleted } = session ? readShares(session) : { copies: [], deleted: [] };
+    const own = named ?? copies.find((one) => one.share === share && (there || one.remote === remote));
+    if (there === undefined && own === undefined) throw noShare(all, name, remote, keys);
+    // A pull that was killed has only seen a state without a holder.
+    const isKnown = [own, pushing].some((one) => one?.head === refs.head && (one?.holder || !one?.pulling));
+    const isOurs = own ? isKnown : isHere({ repository }, head?.holder);
+    if (there !== undefined && !isOurs && (!force || isNew)) throw notOurs(name, remote, head);
+    const other = own?.takenFrom;
+    if (other !== undefined && there !== undefined && !force)
+      throw new AgtError(`${placeOf(other)}, may not know that session "${session?.id}" is here now`, {
+        hints: [
+          'it learns so when it pushes next, which agt cannot see from here',
+          'once it has pushed, or if it is gone, delete the copy: --force',
+        ],
+      });
+    if (!dryRun && there !== undefined && !(await moveRefs(repository.git, remote, share, refs, {})))
+      throw notOurs(name, remote, undefined);
+    failurePoint('delete: copy gone');
+    if (!dryRun && session !== undefined) {
+      const left = copies.filter((one) => one.share !== own?.share);
+      const { away } = session.record;
+      if (away?.remote === remote && away.holder === undefined && !away.sealed) await goOnHere(session);
+      writeShares(session, { copies: left, deleted: [...new Set([...deleted, remote])] });
+    }
+    return { remote, id: session?.id ?? head?.record.session_id, session };
+  };
+  return session === undefined ? act() : holdingShares(session, act);
 }
 
 function notOurs(name: string, remote: string, head: Head | undefined): AgtError {

@@ -6,7 +6,7 @@ import { runGit } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
-import { checkId, type SessionId } from '../session/id.ts';
+import { checkId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { readRecord, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -36,15 +36,38 @@ import { becomeAway, noteHolders } from './held.ts';
 import { type Keys, readKeys } from './keys.ts';
 import { areHere, chainOf, rangeOf, takePart } from './parts.ts';
 import { fetchRefs } from './remote.ts';
-import { type Head, holderHere, idOf, isHere, listShares, moveShare, type RemoteShare } from './share.ts';
+import {
+  type Head,
+  holderHere,
+  holdingShares,
+  idOf,
+  isHere,
+  listShares,
+  moveShare,
+  type RemoteShare,
+} from './share.ts';
 
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
   const { remote, there, here } = await findThere(repository, keys, request);
-  if (there?.head === undefined) return takeBack(repository, here as SessionId, request, remote);
+  const named = request.as === undefined ? here : checkId(request.as);
+  const id = named ?? idOf(there?.head as Head);
+  return holdingShares({ repository, id }, () =>
+    there?.head === undefined
+      ? takeBack(repository, id, request, remote)
+      : pullFound({ repository, id }, remote, { ...there, head: there.head }, keys, request),
+  );
+}
+
+async function pullFound(
+  { repository, id }: Held,
+  remote: string,
+  there: RemoteShare & { readonly head: Head },
+  keys: Keys | undefined,
+  request: PullRequest,
+): Promise<Pulled> {
   const { head } = there;
-  const id = request.as === undefined ? (here ?? idOf(head)) : checkId(request.as);
-  const own = ownShare(repository, id, { ...there, head }, remote, request);
+  const own = ownShare(repository, id, there, remote, request);
   const local = readRecord(repository, id);
   const living = local === undefined || isEnded(local) ? undefined : local;
   const shares = readShares({ repository, id });

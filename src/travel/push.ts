@@ -13,7 +13,7 @@ import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-
 import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
-import { isBusy, type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
+import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
 import { awayError, refuseAway, unfinishedError } from '../session/operation.ts';
 import { recordToPush } from '../session/push-later.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
@@ -26,7 +26,16 @@ import { becomeAway, newestHere, snapshotsSince } from './held.ts';
 import { type Recipients, readKeys } from './keys.ts';
 import { addPart, partsToKeep } from './parts.ts';
 import { branchesOf, chooseRemote, type Refs, readRefs } from './remote.ts';
-import { findCopy, holderHere, isHere, listShares, moveShare, newShare, refsOf } from './share.ts';
+import {
+  findCopy,
+  holderHere,
+  holdingShares,
+  isHere,
+  listShares,
+  moveShare,
+  newShare,
+  refsOf,
+} from './share.ts';
 
 export interface PushRequest extends Wish {
   readonly remote: string | undefined;
@@ -69,7 +78,7 @@ type Locked = <T>(action: (session: LockedSession) => Promise<T>) => Promise<T>;
 
 /** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
 export async function pushSession(session: Session, given: PushRequest): Promise<Done> {
-  const { repository, id, record } = session;
+  const { repository, record } = session;
   const mode = plainMode(record, given);
   const remote = await chooseRemote(repository, given.remote, readShares(session).copies[0]?.remote);
   // Anybody may pull one that has ended.
@@ -80,8 +89,7 @@ export async function pushSession(session: Session, given: PushRequest): Promise
     release
       ? withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)))
       : pushWith(session, request, lockForEach);
-  const lock = pushLocks(repository.agtDir, id).running;
-  return withLock(lock, `the push of session "${id}"`, push, USUAL_WAIT_MS);
+  return holdingShares(session, push);
 }
 
 async function pushWith(session: Session, request: Push, locked: Locked): Promise<Done> {
@@ -245,7 +253,7 @@ export async function pushInBackground({ repository, id }: Session, request: Lat
   });
 }
 
-/** Whether it has sent something. A failure is for `agt status`. The next snapshot tries again. */
+/** Whether there may be more to send. A failure is for `agt status`. The next snapshot tries again. */
 async function tryPush(session: Session, { env, now }: LaterRequest): Promise<boolean> {
   const time = now();
   const remote = session.repository.settings.push;
@@ -257,11 +265,14 @@ async function tryPush(session: Session, { env, now }: LaterRequest): Promise<bo
     const { size } = await pushSession(session, { env, remote, now: time, ...words });
     return size !== undefined;
   } catch (error) {
+    if (isBusy(error)) return true;
     const reason = error instanceof Error ? error.message : String(error);
     if (!(await recordToPush(session.repository, session.id))) return false;
-    const shares = readShares(session);
-    const share = shares.copies[0] ?? newShare(remote);
-    writeShares(session, withCopy(shares, { ...share, failed: { at: time.toISOString(), reason } }));
+    await holdingShares(session, async () => {
+      const shares = readShares(session);
+      const share = shares.copies[0] ?? newShare(remote);
+      writeShares(session, withCopy(shares, { ...share, failed: { at: time.toISOString(), reason } }));
+    });
     return false;
   }
 }

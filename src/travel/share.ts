@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { failurePoint } from '../disk/failure-point.ts';
+import { withLock } from '../disk/lock.ts';
 import { attempt } from '../errors.ts';
 import {
   attributionRef,
@@ -17,8 +18,10 @@ import {
 } from '../filter/agent-refs.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
+import { pushLocks } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
+import { USUAL_WAIT_MS } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import {
@@ -157,6 +160,12 @@ async function opened(keys: Keys | undefined, content: Buffer | undefined): Prom
   } catch (error) {
     return { head: undefined, problem: isForOthers(error) ? undefined : 'it is damaged, or of a newer agt' };
   }
+}
+
+/** For whatever writes down what remotes have of the session: one process at a time. */
+export function holdingShares<T>({ repository, id }: Held, action: () => Promise<T>): Promise<T> {
+  const what = `the copies of session "${id}" on remotes`;
+  return withLock(pushLocks(repository.agtDir, id).running, what, action, USUAL_WAIT_MS);
 }
 
 export function newShare(remote: string): Share {

@@ -1,4 +1,7 @@
 /** A copy on a remote by its share: two repositories have a session of one id there. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
@@ -246,4 +249,21 @@ test('the list of a remote says that somebody has taken a session that is active
   );
   expect(agt(here, 'session', 'push', 's1').stderr).toContain('session "s1" is away');
   expect(list()).toBe('');
+});
+
+test('a pull and a deletion wait for a push of this session that is under way', async () => {
+  const { here } = makeTwo();
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  for (const words of [['pull'], ['push', '--delete']]) {
+    const lock = join(here, '.git/agt/locks/.push-s1');
+    const holder = spawn(
+      process.execPath,
+      [join(import.meta.dirname, '../session/hold-lock.ts'), lock, '1500'],
+      { stdio: 'pipe' },
+    );
+    await once(holder.stdout, 'data');
+    agtOk(here, 'session', words[0] ?? '', 's1', ...words.slice(1));
+    expect(existsSync(lock)).toBe(false);
+  }
 });
