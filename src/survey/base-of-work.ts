@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { takenRef } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
-import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { findObject, findObjects, readObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import {
   editTree,
@@ -15,12 +15,13 @@ import {
   withIndex,
 } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes, isAncestor } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { type Session, startCommit } from '../session/session.ts';
+import { parseSnapshot } from '../snapshot/history.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import type { Work } from './examine.ts';
 import { findStartApart, isMerged, tipWithFamily } from './merged.ts';
@@ -31,6 +32,8 @@ interface Ends {
   readonly base: string;
   /** The branch. */
   readonly from: string;
+  /** HEAD of the session. */
+  readonly head: string | undefined;
   /** The content of the session; of its changes, `more` are those that no commit has. */
   readonly tree: string;
   readonly more?: readonly string[];
@@ -46,13 +49,14 @@ export async function sharedFiles(
   records: readonly SessionRecord[],
   { session_id: id, from: parent }: SessionRecord,
   git: Git,
-  { base, from, tree, more = [], planned = [] }: Ends,
+  { base, from, head, tree, more = [], planned = [] }: Ends,
 ): Promise<IndexEdit[]> {
   const family = records.filter((one) => (one.session_id === id ? parent : one.from === id));
   const ids = new Set([id, parent, ...family.map(({ session_id }) => session_id)]);
   const isPlanned = planned.some((one) => one !== id && ids.has(one));
   const hasLanded = isPlanned || records.some((one) => ids.has(one.session_id) && one.landed);
-  const forkedAt = hasLanded ? family.flatMap((one) => one.from_spec ?? []) : [];
+  const forks = hasLanded ? family.flatMap((one) => one.from_spec ?? []) : [];
+  const forkedAt = await notAheadOf(git, head, forks);
   const taken = await findObject(git, `${takenRef(id)}^{commit}`);
   const namesOf = (path: string) => [
     ...forkedAt.map((at) => `${at}:sandbox/${encodePath(path)}`),
@@ -72,22 +76,45 @@ export async function sharedFiles(
     after !== undefined && namesOf(path).some((name) => found.get(name) === after.oid);
   const others = changes.filter((one) => one.after && !isOwn(one) && !isAtFork(one));
   const earlier = await versionsUpTo(git, forkedAt, others);
-  const isShared = (one: DiffEntry) => isAtFork(one) || earlier.has(`${one.after?.oid} ${one.path}`);
+  const having = others.flatMap(({ path, after }) => earlier.get(`${after?.oid} ${path}`) ?? []);
+  const usable = new Set(await notAheadOf(git, head, having));
+  const wasThere = ({ path, after }: DiffEntry) =>
+    earlier.get(`${after?.oid} ${path}`)?.some((commit) => usable.has(commit)) === true;
+  const isShared = (one: DiffEntry) => isAtFork(one) || wasThere(one);
   return changes.flatMap((one): IndexEdit[] =>
     isOwn(one) || isShared(one) ? [[one.path, entryOf(one.after)]] : [],
   );
 }
 
-/** What snapshots up to these have had of files, as `OID PATH`. */
+/** A session that has gone back behind a sync takes nothing off the branch that a snapshot has by that sync. */
+async function notAheadOf(git: Git, head: string | undefined, snapshots: readonly string[]) {
+  if (head === undefined) return snapshots;
+  const contents = (await readObjects(git, snapshots)).map((object) => object?.content.toString('latin1'));
+  const isBefore = contents.map(async (content = '', i) => {
+    const { head: then, parents } = parseSnapshot(snapshots[i] ?? '', content);
+    const [, user] = parents;
+    const newest = then && user && (await gitAnswer(git, ['merge-base', then, user]));
+    return !newest || isAncestor(git, newest, head);
+  });
+  const kept = await Promise.all(isBefore);
+  return snapshots.filter((_, i) => kept[i]);
+}
+
+/** The snapshots up to these that have brought a version of a file, by `OID PATH`. */
 async function versionsUpTo(git: Git, snapshots: readonly string[], files: readonly DiffEntry[]) {
-  if (snapshots.length === 0 || files.length === 0) return new Set<string>();
+  const found = new Map<string, string[]>();
+  if (snapshots.length === 0 || files.length === 0) return found;
   const paths = files.map(({ path }) => `sandbox/${Buffer.from(encodePath(path), 'latin1')}`);
-  const words = '--literal-pathspecs log -z --raw --no-abbrev --no-renames --first-parent --format='.split(
-    ' ',
-  );
-  const log = await gitBytes(git, [...words, ...snapshots, '--', ...paths]);
-  const found = log.toString('latin1').matchAll(/:\d+ \d+ \w+ (\w+) \w\0sandbox\/([^\0]+)/g);
-  return new Set(Array.from(found, ([, oid, path = '']) => `${oid} ${decodePath(path)}`));
+  const words = '--literal-pathspecs log -z --raw --no-abbrev --no-renames --first-parent --format=commit:%H';
+  const log = await gitBytes(git, [...words.split(' '), ...snapshots, '--', ...paths]);
+  let snapshot = '';
+  const parts = /commit:(\w+)\0|:\d+ \d+ \w+ (\w+) \w\0sandbox\/([^\0]+)/g;
+  for (const [, commit, oid, path = ''] of log.toString('latin1').matchAll(parts)) {
+    snapshot = commit ?? snapshot;
+    const key = `${oid} ${decodePath(path)}`;
+    if (commit === undefined) found.set(key, [...(found.get(key) ?? []), snapshot]);
+  }
+  return found;
 }
 
 type Scratch = Pick<ScratchObjects, 'git' | 'dir'>;
@@ -113,7 +140,7 @@ export async function workWithShared(
   const { base, tip, head = '', sandbox } = work ?? {};
   if (work === undefined || base === undefined || tip === undefined) return work;
   const more = sandbox?.files.map(({ path }) => path) ?? [];
-  const shared = await sharedFiles(records, record, git, { base, from: tip, tree: head, more });
+  const shared = await sharedFiles(records, record, git, { base, from: tip, head, tree: head, more });
   return shared.length === 0 ? work : { ...work, shared };
 }
 
@@ -125,14 +152,18 @@ export async function baseOfWork(
   landed?: string,
 ): Promise<string> {
   const { user_branch: from } = session.record;
-  const base = landed || (await commonBase(session, scratch.git));
+  const { commit: head } = await sandboxHead(session);
+  const base = landed || (await commonBase(session, scratch.git, head));
   return from === undefined || tree === undefined
     ? base
-    : baseWithShared(session, scratch, { base, from, tree });
+    : baseWithShared(session, scratch, { base, from, head, tree });
 }
 
 /** The content without what a merge would bring to the branch, which may have some of it in another form. */
-export async function withoutLanding(git: Git, { base, from, tree }: Ends): Promise<string | undefined> {
+export async function withoutLanding(
+  git: Git,
+  { base, from, tree }: Pick<Ends, 'base' | 'from' | 'tree'>,
+): Promise<string | undefined> {
   const names = [base, from].map((name) => `${name}^{tree}`);
   const [before, onto] = (await findObjects(git, names)).map((object) => object?.oid);
   if (before === undefined || onto === undefined || before === onto) return undefined;
@@ -144,9 +175,8 @@ export async function withoutLanding(git: Git, { base, from, tree }: Ends): Prom
  * Where the work of the session begins: its start, if the user has dropped that, with what it has from the branch since;
  * HEAD, if the user branch has the commits in another form; else where the two part. `git` may store objects.
  */
-async function commonBase(session: Session, git: Git): Promise<string> {
+async function commonBase(session: Session, git: Git, commit: string | undefined): Promise<string> {
   const { record } = session;
-  const { commit } = await sandboxHead(session);
   const { work_branch, user_branch: home, from_commit } = record;
   const [head, tip] = [commit ?? work_branch, home ?? from_commit];
   const onto = await tipWithFamily(session, git, head, { onto: tip, from: tip });

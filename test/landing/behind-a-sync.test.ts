@@ -67,3 +67,23 @@ test('work of the parent that a sync has brought, and an unaccept has taken back
   expect(said).toContain(`left out ${landed} from s1\n`);
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('own work');
 });
+
+test('with a fork that began after it went back, also if the user has amended the commit', () => {
+  const { repository, sandbox } = makeSession({ f: '1\n2\n3\n4\n5\n6\n7\n8\n9\n' });
+  write(join(sandbox, 'f'), '1\n2\n3\n4\n5\n6\n7\n8\nagent\n');
+  git(sandbox, 'commit', '-qam', 'by the agent');
+  agtOk(repository, 'autocommit', 's1');
+  write(join(repository, 'f'), 'user\n2\n3\n4\n5\n6\n7\n8\n9\n');
+  git(repository, 'commit', '-qam', 'by the user');
+  agtOk(repository, 'sync', 's1');
+  write(join(repository, 'g'), 'more\n');
+  git(repository, 'add', 'g');
+  git(repository, 'commit', '-q', '--amend', '--no-edit');
+  agtOk(repository, 'sync', 's1', '--rebase');
+  agtOk(repository, 'accept', 's1', '--keep');
+  git(sandbox, 'reset', '-q', '--hard', 'HEAD~2');
+  agtOk(repository, 'fork', 's1', '--id', 's2');
+  expect(agtOk(repository, 'session', 'diff', 's1', '--base')).not.toContain('user');
+  agtOk(repository, 'accept', 's1');
+  expect(readFileSync(join(repository, 'f'), 'utf8')).toBe('user\n2\n3\n4\n5\n6\n7\n8\n9\n');
+});
