@@ -14,7 +14,7 @@ import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothing } from './landing-errors.ts';
 import { commitTree, copyCommit } from './make-commit.ts';
 import { withTrailer } from './message.ts';
-import { commitsTouching } from './session-commits.ts';
+import { commitsTouching, isThere } from './session-commits.ts';
 import { changesSince, ownChangesOf, treesOfStep } from './snapshot-step.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { mergeWithBase, type Sides, type Workbench } from './workbench.ts';
@@ -28,7 +28,10 @@ export async function pickCommits(
   const head = await gitText(session.sandboxGit, ['rev-parse', '--verify', 'HEAD^{commit}']);
   /** What the session has from people. */
   const without = await findStartApart(session, git, head, target.from);
-  const picks = await resolvePicks(session, request, without);
+  const picks = await resolvePicks(session, request, [
+    target.onto,
+    ...(without === undefined ? [] : [without]),
+  ]);
   const commits = picks.filter((pick) => typeof pick === 'string');
   await refuseSessionFolders(session.git, commits);
   const { steps, untracked, leftOut, whole } = await stepsOf(session, picks, request);
@@ -47,9 +50,11 @@ export async function pickCommits(
         : await treesOfStep(session, bench, steps.get(pick) ?? []);
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined) {
-      const merges = ['rev-list', '--merges', '--max-count=1', head, '--not', target.from, '--'];
-      const [merge] = await gitLines(git, merges);
-      throw conflictError(record, target, merged.conflicts, [merge ? inMerge(merge) : EARLIER_STEPS]);
+      const merge = await solvedIn(git, head, target.from);
+      throw conflictError(record, target, merged.conflicts, [
+        EARLIER_STEPS,
+        ...(merge ? [inMerge(merge)] : []),
+      ]);
     }
     if (source !== undefined) source = await withPick(bench, { base, ours: source, theirs }, before);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
@@ -72,7 +77,9 @@ export async function pickCommits(
   const warnings = there.map((name) => `${name}: on ${shortBranch(target.onto)} before, and changes nothing`);
   const lacking = await diffTrees(git, source ?? tip, head);
   const others = await commitsTouching(git, { tip, head, without }, lacking);
-  const leftOutCommits = others.filter(({ commit }) => !picks.includes(commit));
+  const apart = others.filter(({ commit }) => !picks.includes(commit));
+  const known = await Promise.all(apart.map(({ commit }) => isThere(git, commit, tip, tree)));
+  const leftOutCommits = apart.filter((_, i) => !known[i]);
   return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings };
 }
 
@@ -82,8 +89,17 @@ async function withPick(bench: Workbench, sides: Sides, before = '') {
   return conflicts === undefined ? plainCommit(bench.git, tree, [before]) : undefined;
 }
 
+/** The last merge in which somebody had to solve conflicts. */
+async function solvedIn(git: Git, head: string, from: string): Promise<string | undefined> {
+  for (const merge of await gitLines(git, ['rev-list', '--merges', head, '--not', from, '--'])) {
+    const words = ['merge-tree', '--write-tree', `${merge}^1`, `${merge}^2`];
+    if ((await gitAnswer(git, words)) === undefined) return merge;
+  }
+  return undefined;
+}
+
 const inMerge = (merge: string) =>
-  `the solution may be in the merge ${shortOid(merge)}, which --commits leaves out: take all, without --commits or with --keep-commits`;
+  `or the merge ${shortOid(merge)} solves it, which --commits leaves out: take all, without --commits or with --keep-commits`;
 const EARLIER_STEPS = 'take also the earlier steps that changed these files, or all work: without --commits';
 
 /** The changes of each step that is a snapshot. `whole`: readable paths that no snapshot after the step has changed. */
@@ -111,12 +127,12 @@ type Pick = string | Snapshot;
 
 /**
  * Names of commits, ranges such as `A..B`, and snapshots; a range in the order of its history, oldest first, without the
- * commits of `without`.
+ * commits of `without`, and without merges.
  */
 async function resolvePicks(
   session: Session,
   { commits: list, now }: AcceptRequest,
-  without: string | undefined,
+  without: readonly string[],
 ): Promise<Pick[]> {
   const sandbox = session.sandboxGit;
   const history = await session.history();
@@ -149,11 +165,15 @@ async function namesIn(git: Git, history: readonly Snapshot[], part: string): Pr
 }
 
 /** Undefined if there is no such commit. */
-async function resolveCommits(git: Git, name: string, without = ''): Promise<string[] | undefined> {
+async function resolveCommits(
+  git: Git,
+  name: string,
+  without: readonly string[],
+): Promise<string[] | undefined> {
   const isRange = name.includes('..');
   if (!isRange && (await resolveObject(git, `${name}^{commit}`)) === undefined) return undefined;
-  const args = ['rev-list', '--reverse', '--topo-order', ...(isRange ? [] : ['--max-count=1']), name];
-  return gitLines(git, [...args, ...(isRange && without ? ['--no-merges', '--not', without] : []), '--']);
+  const some = isRange ? ['--no-merges', name, '--not', ...without] : ['--max-count=1', name];
+  return gitLines(git, ['rev-list', '--reverse', '--topo-order', ...some, '--']);
 }
 
 async function findStep(session: Session, history: readonly Snapshot[], name: string, now: Date) {

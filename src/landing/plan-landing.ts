@@ -191,7 +191,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const isPart = request.include.length + request.exclude.length > 0 || hasRest;
   const landing = new Set(changes.map(({ path }) => path));
   const isTakenBack = !request.committedOnly && content.uncommitted.some(({ path }) => !landing.has(path));
-  const leftOutCommits = await landedBelow(session, tip, start);
+  const leftOutCommits = await landedBelow(session, git, tip, start);
   const isLessThere = base !== common || changes.length < added.length || leftOutCommits.length > 0;
   const isSome = isPart || isTakenBack || rejected > 0 || isLessThere;
   // The branch may have renamed a file that the session changed.
@@ -213,7 +213,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
       ? changes.map(({ path }) => displayPath(path))
       : undefined;
   const writers = isApart ? await standing?.turnsBetween(base, theirs) : undefined;
-  const open = request.committedOnly ? await diffTrees(git, wanted, content.whole) : [];
+  const open = request.committedOnly ? await diffTrees(git, merged.tree, content.whole) : [];
   const stays = new Set(open.map(({ path }) => path));
   const notTaken = content.uncommitted.flatMap(({ path }) => (stays.has(path) ? displayPath(path) : []));
   const stayOut = new Set([calls.leftOut, chosen.leftOut, leftOut, notTaken, unstorable, unreadable].flat());

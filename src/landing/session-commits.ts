@@ -100,14 +100,26 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
 async function bringsSomething(
   git: Git,
   commit: string,
-  { before, after }: Pick<LandingWork, 'before' | 'after'>,
+  { tip, before, after }: LandingWork,
 ): Promise<boolean> {
-  const [own, parent] = (await findObjects(git, [`${commit}^{tree}`, `${commit}^^{tree}`])).map(
-    (one) => one?.oid,
-  );
-  if (own === undefined || parent === undefined) return true;
-  if ((await mergeTrees(git, parent, before, own)) === before) return false;
-  return (await mergeTrees(git, own, after, parent)) !== after;
+  if (await isThere(git, commit, tip, before)) return false;
+  const [own, parent] = await treesOf(git, commit);
+  return own === undefined || parent === undefined || (await mergeTrees(git, own, after, parent)) !== after;
+}
+
+/** Whether the branch has the changes of a commit. `tree`: of `tip`. */
+export async function isThere(git: Git, commit: string, tip: string, tree: string): Promise<boolean> {
+  const [own, parent] = await treesOf(git, commit);
+  if (own === undefined || parent === undefined) return false;
+  const merged = await mergeTrees(git, parent, tree, own);
+  if (merged !== undefined) return merged === tree;
+  const words = ['rev-list', '--no-merges', '--right-only', '--cherry-pick', `${tip}...${commit}`, '--'];
+  return !(await gitLines(git, words)).includes(commit);
+}
+
+/** Of the commit and its first parent. */
+async function treesOf(git: Git, commit: string) {
+  return (await findObjects(git, [`${commit}^{tree}`, `${commit}^^{tree}`])).map((one) => one?.oid);
 }
 
 /** The paths of which something has landed. */
@@ -138,12 +150,17 @@ export async function warnOfReturn(
 }
 
 /** Work of the session, or of one that it was forked from, that a sync has brought: what `start` has of it, and `tip` has not. */
-export async function landedBelow(session: Session, tip: string, start = tip): Promise<NamedCommit[]> {
+export async function landedBelow(
+  session: Session,
+  git: Git,
+  tip: string,
+  start = tip,
+): Promise<NamedCommit[]> {
   if (start === tip) return [];
   const line = lineOf(session.repository, session.record);
   const landed = line.flatMap((one) => [...acceptances(one).keys()]);
   const own = new Set([...landed, ...(await ownCommits(session))]);
   const log = ['log', '--reverse', '--no-merges', '--right-only', '--cherry-pick', '--no-show-signature'];
-  const lines = await gitLines(session.git, [...log, '--format=%H %s', `${tip}...${start}`, '--']);
+  const lines = await gitLines(git, [...log, '--format=%H %s', `${tip}...${start}`, '--']);
   return lines.map(namedCommit).filter(({ commit }) => own.has(commit));
 }

@@ -73,7 +73,7 @@ async function unmergedWork(session: Session, refs: readonly string[], cancelled
   const openCommits = async (commit: string, name: string) => {
     const open = commit === cancelled ? 0 : await unmergedCommits(session, commit, refs);
     if (open === 0 || (session.place === 'here' && (await isListedMerged(commit)))) return [];
-    return [`${plural(open, 'commit')} on its ${name} neither exported nor merged`];
+    return [`${plural(open, 'commit')} ${name} neither exported nor merged`];
   };
   if (session.place === 'here') {
     requireReadableSandbox(session);
@@ -85,14 +85,14 @@ async function unmergedWork(session: Session, refs: readonly string[], cancelled
     const isKnown = uncommitted.length > 0 && !uncommitted.some(({ isSubmodule }) => isSubmodule);
     if (commit && isKnown && (await isListedMerged(commit))) return unsaved;
     if (uncommitted.length > 0) unsaved.push(plural(shownFiles(uncommitted).length, 'uncommitted file'));
-    if (commit !== undefined) unsaved.push(...(await openCommits(commit, 'HEAD')));
+    if (commit !== undefined) unsaved.push(...(await openCommits(commit, 'on its HEAD')));
   }
   const tip = await resolveObject(repository.git, record.work_branch);
   const head = session.place === 'here' ? tip : (tip ?? (await session.history())[0]?.head);
   if (head === undefined || unsaved.length > 0) return unsaved;
   const landed = record.landed?.in_part ? undefined : await landedSource(repository.git, record, head);
   if (landed && (await isAncestor(repository.git, head, landed))) return unsaved;
-  return openCommits(head, tip === undefined ? 'last snapshot' : 'work branch');
+  return openCommits(head, tip === undefined ? 'in its last snapshot' : 'on its work branch');
 }
 
 /**

@@ -99,7 +99,10 @@ function sessionOfFolder(repository: Repository, cwd: string, only: Kind | undef
   refuseMoved(repository, cwd);
   const known = only === undefined ? namesHere(repository) : [ofKind(repository, only)];
   throw new AgtError('no session given, and the current directory belongs to none', {
-    hints: known.length === 0 ? [WITHOUT_SESSIONS] : known,
+    hints:
+      sessionsHere(repository).going.length === 0 && only === undefined
+        ? [WITHOUT_SESSIONS, ...known]
+        : known,
   });
 }
 

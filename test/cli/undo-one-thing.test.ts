@@ -69,7 +69,7 @@ describe.each(['session', 'folder'])('in a %s', (kind) => {
     const refused = agt(cwd, 'undo', '--turn', '1');
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^error: later changes \(by you or another program, turn 2, turn 3\) are in the same lines of f as turn 1, or lines beside them\n/,
+      /^error: some of the later changes of f \(by you or another program, turn 2, turn 3\) are in the same lines as turn 1, or lines beside them\n/,
     );
     expect(content(cwd)).toEqual(last);
     expect(existsSync(join(cwd, 'gone'))).toBe(false);
@@ -229,7 +229,7 @@ test('renames: the undo finds a file under the name that it has now, and takes t
   expect(agt(cwd, 'undo', '--turn', '1')).toMatchObject({ exitCode: 1, stdout: '' });
   renameSync(join(cwd, 'j'), join(cwd, 'h'));
   renameSync(join(cwd, 'new'), join(cwd, 'g'));
-  expect(agt(cwd, 'undo', '--turn', '1').stderr).toContain('in the same lines of h');
+  expect(agt(cwd, 'undo', '--turn', '1').stderr).toContain('some of the later changes of h');
   expect(there()).toBe('g h i');
   expect(readFileSync(join(cwd, 'g'), 'utf8')).toBe('new\n');
 });

@@ -51,7 +51,8 @@ test('a conflict of an undo names the turn that wrote the lines, not one that on
   turn('renames', () => rename('a', 'b'));
   turn('writes beside it', () => put('b', 4, 'five'));
   turn('renames again', () => rename('b', 'c'));
-  const by = (turns: string) => `error: later changes (by ${turns}) are in the same lines of c as turn 1`;
+  const by = (turns: string) =>
+    `error: some of the later changes of c (by ${turns}) are in the same lines as turn 1`;
   expect(agt(sandbox, 'undo', '--turn', '1').stderr).toContain(by('turn 3'));
   turn('renames and writes', () => {
     put('c', 2, 'three');

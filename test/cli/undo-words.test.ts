@@ -149,7 +149,7 @@ test('by turn, restores count and are named with the turns', () => {
   turn('two', edit('b', '2\n'));
   agtOk(folder, 'restore', '@{2}');
   expect(agt(folder, 'undo', '--turns', '4').stderr).toMatch(
-    /^error: cannot undo 4 turns: only 3 earlier moments of "\S+" would change something\nhint: .* --turns\n/,
+    /^error: cannot undo 4 turns: after 3 of them, nothing earlier in "\S+" would change anything\nhint: .* --turns\n/,
   );
   const all = (first: string, second: string) => `: 2 turns, "${first}", "${second}", \\(restored \\w+\\)`;
   expect(agtOk(folder, 'undo', '--turns', '3')).toMatch(

@@ -93,7 +93,7 @@ test('a conflict that a merge of the session has solved names that merge', () =>
   git(sandbox, 'commit', '-qam', 'solved');
   const merge = git(sandbox, 'rev-parse', 'HEAD').slice(0, 10);
   expect(agt(repository, 'accept', 's1', '--commits', 'main..agt/s1').stderr).toContain(
-    `hint: the solution may be in the merge ${merge}, which --commits leaves out: `,
+    `hint: or the merge ${merge} solves it, which --commits leaves out: `,
   );
   agtOk(repository, 'accept', 's1');
 });

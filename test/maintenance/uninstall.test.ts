@@ -86,7 +86,7 @@ test('it names a commit that only the snapshots of a rejected session have, and 
   agtOk(repository, 'unaccept', 's1');
   agtOk(repository, 'reject', 's1');
   const { stderr } = agt(repository, 'uninstall', '-n', '--force');
-  expect(stderr).toBe('note: s1 has 1 commit on its last snapshot neither exported nor merged\n');
+  expect(stderr).toBe('note: s1 has 1 commit in its last snapshot neither exported nor merged\n');
 });
 
 test('work that a session in place has brought back is in the checkout, until it changes there', () => {

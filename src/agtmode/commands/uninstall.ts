@@ -31,7 +31,7 @@ export const uninstall = defineCommand({
     const lost = orphans > 0 && `${plural(orphans, 'ref')} of lost sessions`;
     const pushed = shared > 0 && `${plural(shared, 'session')} that others have pushed here`;
     const losses = sessions.flatMap(({ session: { id }, unsaved }) =>
-      unsaved.length === 0 ? [] : [`${id} has ${unsaved.join(' and ')}`],
+      unsaved.length === 0 ? [] : [`${id} has ${unsaved.join(', ')}`],
     );
     const needsForce = !force && sessions.length + shared + orphans > 0;
     const way = 'to delete them: agt uninstall --force';

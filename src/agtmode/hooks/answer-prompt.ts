@@ -97,7 +97,7 @@ async function answer(context: Context, run: PromptRun): Promise<string> {
     run.failure = error;
     text += formatError(error, false);
   }
-  return asPrompts(text).trimEnd() || 'nothing to list yet';
+  return asAnswer(text) || 'nothing to list yet';
 }
 
 /** The commands of this bundle. Another agt runs every other one. */
@@ -109,9 +109,13 @@ async function runPrompt(context: Context, run: PromptRun): Promise<number> {
     context.out(PROMPT_HELP);
     return EXIT.done;
   }
-  if (/^(accept|reject)\b/.test(words) && (await context.repositoryIfAny()) === undefined) {
-    const hints = ['agt undo, agt redo and agt restore go back here, too'];
-    throw new AgtError('there is no session here: this folder is in no git repository', { hints });
+  const [, act] = /^(accept|reject)\b/.exec(words) ?? [];
+  const repository = act && (await context.repositoryIfAny());
+  if (act && !(repository && sessionContaining(repository, context.cwd))) {
+    const why = repository ? 'this is your own checkout' : 'this folder is in no git repository';
+    const hint = `in a terminal: agt ${act} SESSION`;
+    const hints = [...(repository ? [hint] : []), 'agt undo, agt redo and agt restore go back here, too'];
+    throw new AgtError(`there is no session here: ${why}`, { hints });
   }
   const line = restore === undefined ? run.command.line : await lineOfRestore(context, run, restore);
   if (line === undefined) throw usageOf(words, mistakenFor);
@@ -149,6 +153,9 @@ export function runAgt(line: readonly string[], { env, cwd }: Context) {
       for (const fd of [reading, writing]) closeSync(fd);
     });
 }
+
+/** What a list of snapshots quotes stays as it is. */
+const asAnswer = (text: string) => text.replace(/^(?!@\{)[^\n]*(\n(?!@\{)[^\n]*)*/gm, asPrompts).trimEnd();
 
 /** Commands that agt advises, as prompts. */
 function asPrompts(text: string): string {

@@ -47,7 +47,9 @@ export function nothingToUndo({ record }: Session, way: Way): AgtError {
     );
   const reason =
     earlier.length === 0
-      ? `"${id}" is at its ${current < 0 && steps.length > 0 ? 'start' : 'first step'}`
+      ? current > 0
+        ? `"${id}" has no step of its own before this one; an undo goes back to nothing from before the session`
+        : `"${id}" is at its ${current < 0 && steps.length > 0 ? 'start' : 'first step'}`
       : isAttached(record)
         ? `no earlier snapshot of "${id}" would change anything`
         : `all earlier snapshots of "${id}" equal the current one`;
@@ -67,7 +69,9 @@ export function tooFar(
   const id = shownId(record);
   const reason =
     by === 'undo'
-      ? `only ${plural(most, `earlier ${isByTurn && most !== turns.length ? 'moment' : unit}`)} of "${id}" would change something`
+      ? isByTurn && most !== turns.length
+        ? `after ${most} of them, nothing earlier in "${id}" would change anything`
+        : `only ${plural(most, `earlier ${unit}`)} of "${id}" would change something`
       : `${plural(most, unit)} ${most === 1 ? 'brings' : 'bring'} "${id}" to its last step`;
   return new AgtError(`cannot ${by} ${plural(count, unit)}: ${reason}`, {
     hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],

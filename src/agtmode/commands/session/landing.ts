@@ -1,6 +1,6 @@
 /** agt session sync, reject and export: the ways between a session and your branches beside accept. */
 import { AgtError, listSome, plural } from '../../../errors.ts';
-import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import { HEADS, shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { exportSession } from '../../../landing/export.ts';
 import { waysOff } from '../../../landing/off-branch.ts';
 import { draftPullRequest, openPullRequest } from '../../../landing/pull-request.ts';
@@ -12,6 +12,7 @@ import { wayBack } from '../../../session/operation.ts';
 import { readRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
+import { landedSource } from '../../../survey/merged.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import { agentAtWork, besideTheEnd, describeDeleted } from '../../output/beside-the-end.ts';
 import { lines, orNull, verb } from '../../output/format.ts';
@@ -57,7 +58,7 @@ export const sessionSync = defineSessionCommand({
       dry_run: dryRun,
     };
     if (conflicts.length > 0)
-      return { json, notes: describeConflicts(session, result, dryRun), failed: true };
+      return { json, notes: await describeConflicts(session, result, dryRun), failed: true };
     const done = describeSync(result, dryRun) + describeUserBranch(session, result, dryRun);
     return { json, text: done + describeDropped(result, dryRun) + describeRevert(result, dryRun) };
   },
@@ -112,7 +113,7 @@ function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boole
   return `${branch} has reverted work of this session (${shortOid(reverting)}): it ${goes} here, too${way}\n`;
 }
 
-function describeConflicts({ repository }: Session, result: SyncResult, dryRun: boolean): string {
+async function describeConflicts({ repository }: Session, result: SyncResult, dryRun: boolean) {
   const { record, branch, conflicts, operation, dropped } = result;
   const { session_id: id, sandbox } = record;
   const files = `${plural(conflicts.length, 'file')}: ${listSome(conflicts, LISTED)}`;
@@ -122,11 +123,13 @@ function describeConflicts({ repository }: Session, result: SyncResult, dryRun: 
       : `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
   const hasOld = operation === 'merge' && (dropped.last !== undefined || dropped.isRewritten === true);
   const back = dryRun ? '' : `agt undo ${id} && `;
+  const onto = `${HEADS}${branch}`;
   const parent = record.from === undefined ? undefined : readRecord(repository, record.from);
   const orOnTop =
     operation === 'merge' &&
-    parent?.landed &&
-    `hint: or pass over what has landed of ${record.from}: ${back}${syncWith(record, branch, true)}${dryRun ? ' -n' : ''}`;
+    parent &&
+    (await landedSource(repository.git, parent, '', { onto, from: onto })) &&
+    `hint: or rebase, which leaves out what has landed of ${record.from}: ${back}${syncWith(record, branch, true)}${dryRun ? ' -n' : ''}`;
   const without = hasOld && `hint: leave out ${lost}: ${back}${syncWith(record, branch, true)}`;
   if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, without || orOnTop]);
   return lines([

@@ -96,7 +96,7 @@ async function mergedSessions(repository: Repository) {
   const stays = await Array.fromAsync(merged, async (view) => {
     const { record, running } = view;
     if (running === true || record.intent !== undefined) return shownState(view);
-    return (await unsavedWork(new Session(repository, record), undefined, view.cancelled)).join(' and ');
+    return (await unsavedWork(new Session(repository, record), undefined, view.cancelled)).join(', ');
   });
   const ids = merged.flatMap(({ record }, i) => (stays[i] === '' ? record.session_id : []));
   const kept = merged.flatMap(({ record }, i) =>
@@ -153,7 +153,7 @@ function describePlan(
 /** @throws AgtError unless the user agrees to lose work. */
 async function confirm(context: Context, record: SessionRecord, unsaved: readonly string[], dryRun: boolean) {
   const { session_id: id } = record;
-  const reason = `session "${id}" has ${unsaved.join(' and ')}`;
+  const reason = `session "${id}" has ${unsaved.join(', ')}`;
   if (!context.interactive || dryRun) {
     const ways = isEnded(record) ? wayBack(record) : ['keep the branches: leave out --delete-branch'];
     const isMergeable = !unsaved.every((one) => /labelled snapshots?$/.test(one));

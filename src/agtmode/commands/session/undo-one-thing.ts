@@ -8,7 +8,7 @@ import { findIntegration } from '../../../integrations/tools.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { requireActive } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
-import { AFTER_SYNC, undoLabel } from '../../../snapshot/format.ts';
+import { AFTER_SYNC, REJECTED, undoLabel } from '../../../snapshot/format.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
 import { branchesLeft, commandToMoveBack } from '../../../timetravel/moved-branches.ts';
@@ -202,12 +202,13 @@ async function conflictError(
   const who = (writing.length > 0 ? writing : touching).map(({ snapshot }) => {
     const step = later.get(snapshot);
     if (step?.turn !== undefined) return `turn ${step.turn.number}`;
-    if (step?.snapshot.label === AFTER_SYNC) return 'a sync';
+    if (snapshot.label === AFTER_SYNC) return 'a sync';
+    if (snapshot.label?.startsWith(REJECTED)) return 'a rejection';
     return step?.author === 'restore' ? 'an undo or restore' : 'you or another program';
   });
   const by = who.length === 0 ? '' : ` (by ${[...new Set(who)].join(', ')})`;
-  const where = `the same lines of ${paths} as ${name}, or lines beside them`;
-  return new AgtError(`later changes${by} are in ${where}`, {
+  const where = `the same lines as ${name}, or lines beside them`;
+  return new AgtError(`some of the later changes of ${paths}${by} are in ${where}`, {
     hints: [
       'nothing has changed',
       'keep the later lines: --keep-ours; or have both in the files, as git writes conflicts: --write-conflicts',
