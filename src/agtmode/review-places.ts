@@ -78,9 +78,10 @@ export async function nothingAt(
   const sought = args.new === undefined ? 'new' : 'marked';
   const inFile = wanted.filter((one) => one.path === path);
   const near = nearestLine(inFile, line);
+  const otherwise = inFile.length > 0 ? 'leave out the line' : see;
   return usageError(
     `nothing ${sought} in ${shown}`,
-    near === undefined ? see : `the nearest ${sought} hunk: ${given.replace(/\d+$/, `${near}`)}`,
+    near === undefined ? otherwise : `the nearest ${sought} hunk: ${given.replace(/\d+$/, `${near}`)}`,
   );
 }
 
@@ -89,14 +90,15 @@ export function inSandbox({ cwd }: Context, { record }: Session, path: string): 
   return pathInSession(record, path, cwd, new Set()).replace(/^sandbox\/?/, '');
 }
 
-/** The first and the last line that it shows, also unchanged ones. */
-export function linesOf({ kind, newStart, lines }: ReviewHunk): [number, number] {
-  if (kind === 'file') return [1, Number.POSITIVE_INFINITY];
-  const { length } = lines.filter((line) => line[0] === ' ' || line[0] === '+');
-  return [newStart, newStart + Math.max(length, 1) - 1];
+/** The first and the last line that it shows, also unchanged ones; of a deleted file, those that it had. */
+export function linesOf({ kind, newStart, lines, partner, pieces }: ReviewHunk): [number, number] {
+  if (partner !== undefined) return [1, Number.POSITIVE_INFINITY]; // no line of it is a change of its own
+  const isGone = kind === 'file' && pieces[0]?.piece.file.after === undefined;
+  const { length } = lines.filter((line) => line[0] === ' ' || line[0] === (isGone ? '-' : '+'));
+  return [newStart, newStart + Math.max(length, kind === 'file' ? 0 : 1) - 1];
 }
 
 function nearestLine(hunks: readonly ReviewHunk[], line = 0): number | undefined {
-  const ends = hunks.flatMap((hunk) => (hunk.kind === 'lines' ? linesOf(hunk) : []));
+  const ends = hunks.flatMap((hunk) => (hunk.lines.length > 0 ? linesOf(hunk) : []));
   return ends.toSorted((a, b) => Math.abs(a - line) - Math.abs(b - line))[0];
 }

@@ -1,0 +1,57 @@
+/** agt review: the places that a person names, and what it says of them. */
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git } from '../harness/world.ts';
+
+const LINES = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
+const START = { 'src/a': LINES.join(''), gone: 'one\ntwo\n', bin: 'a\0b', tool: '#!\n' };
+
+function begin(): TestSession {
+  const session = makeSession(START);
+  const put = (name: string, text: string) => writeFileSync(join(session.sandbox, name), text);
+  put('src/a', LINES.with(9, 'nine\n').join(''));
+  put('src/m', 'm\n');
+  put('b', 'b\n');
+  return session;
+}
+
+const review = ({ repository }: TestSession, ...words: string[]) =>
+  agtOk(repository, 'review', 's1', ...words);
+const refused = ({ repository }: TestSession, ...words: string[]) =>
+  agt(repository, 'review', 's1', ...words).stderr;
+
+test('a line that a whole file does not have is refused', () => {
+  const session = begin();
+  const { sandbox } = session;
+  writeFileSync(join(sandbox, 'empty'), '');
+  writeFileSync(join(sandbox, 'bin'), 'a\0c');
+  chmodSync(join(sandbox, 'tool'), 0o755);
+  rmSync(join(sandbox, 'gone'));
+  const hints = {
+    'src/m:7': 'the nearest new hunk: src/m:1',
+    'gone:3': 'the nearest new hunk: gone:2',
+    'src/a:99': 'the nearest new hunk: src/a:13',
+    'empty:1': 'leave out the line',
+    'bin:1': 'leave out the line',
+    'tool:2': 'leave out the line',
+  };
+  for (const [place, hint] of Object.entries(hints)) {
+    const error = `error: nothing new in ${place}\nhint: ${hint}\n`;
+    expect(refused(session, '--seen', place)).toBe(error);
+    expect(refused(session, '--reject', place, '-m', 'no', '--now')).toBe(error);
+  }
+  expect(existsSync(join(sandbox, 'src/m'))).toBe(true);
+  review(session, '--seen', 'src/m:1', 'gone:2', 'empty');
+  expect(refused(session, '--new', 'src/m:7')).toBe(
+    'error: nothing marked in src/m:7\nhint: the nearest marked hunk: src/m:1\n',
+  );
+});
+
+test('a renamed file is one change, whatever the line', () => {
+  const session = makeSession(START);
+  git(session.sandbox, 'mv', 'src/a', 'c');
+  for (const place of ['c:4', 'c:99', 'src/a:99'])
+    expect(refused(session, '--seen', place)).toMatch(/a rename is one change\nhint: leave out the line\n/);
+});
