@@ -30,7 +30,7 @@ export function placeIn(context: Context, session: Session, given: string): Plac
 
 export function isAt({ whole, path, line = 0 }: Place, hunk: ReviewHunk): boolean {
   const [first, last] = linesOf(hunk);
-  return isUnder(hunk.path, [whole]) || (hunk.path === path && line >= first && line <= last);
+  return isBelow(hunk.path, [whole]) || (hunk.path === path && line >= first && line <= last);
 }
 
 /** Readable paths. A review has none of these changes, as an acceptance has none. */
@@ -67,9 +67,9 @@ export async function nothingAt(
     );
   }
   const see = `see: agt review ${id} --json`;
-  if (!all.some((one) => isUnder(one.path, [whole, path]))) {
+  if (!all.some((one) => isBelow(one.path, [whole, path]))) {
     const failed = await changedByFailed(session, now);
-    const isOut = failed.some((one) => isUnder(one, [whole, path].map(displayPath)));
+    const isOut = failed.some((one) => isBelow(one, [whole, path].map(displayPath)));
     const file = shown.replace(line === undefined ? '' : /:\d+$/, '');
     if (!isOut) return usageError(`no change in ${file}`, see);
     const take = `take them too: agt accept ${id} --with-failed`;
@@ -85,9 +85,15 @@ export async function nothingAt(
   );
 }
 
-/** One byte per character. */
+/** One byte per character; empty for the sandbox itself. @throws AgtError for no words, as a variable may have */
 export function inSandbox({ cwd }: Context, { record }: Session, path: string): string {
+  if (path === '') throw usageError('a path is empty', 'for all below a directory, name it; here: .');
   return pathInSession(record, path, cwd, new Set()).replace(/^sandbox\/?/, '');
+}
+
+/** `places` are as `inSandbox` returns them. */
+export function isBelow(path: string, places: readonly string[]): boolean {
+  return places.includes('') || isUnder(path, places);
 }
 
 /** The first and the last line that it shows, also unchanged ones; of a deleted file, those that it had. */

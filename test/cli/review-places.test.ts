@@ -1,5 +1,5 @@
 /** agt review: the places that a person names, and what it says of them. */
-import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, type TestSession } from '../harness/session.ts';
@@ -54,4 +54,25 @@ test('a renamed file is one change, whatever the line', () => {
   git(session.sandbox, 'mv', 'src/a', 'c');
   for (const place of ['c:4', 'c:99', 'src/a:99'])
     expect(refused(session, '--seen', place)).toMatch(/a rename is one change\nhint: leave out the line\n/);
+});
+
+test('a dot is all below the directory of the user, or all of the sandbox', () => {
+  const session = begin();
+  const { repository, sandbox } = session;
+  const seen = (cwd: string, ...words: string[]) => agtOk(cwd, 'review', 's1', '-n', ...words);
+  const all = 's1: would mark 3 hunks in 3 files as seen';
+  for (const cwd of [repository, sandbox]) expect(seen(cwd, '--seen', '.')).toBe(all);
+  expect(seen(repository, '--seen', sandbox)).toBe(all);
+  expect(seen(join(sandbox, 'src'), '--seen', '..')).toBe(all);
+  expect(seen(join(sandbox, 'src'), '--seen', '.')).toBe('s1: would mark 2 hunks in 2 files as seen');
+  expect(seen(repository, '--all', '--', '.')).toBe(all);
+  mkdirSync(join(sandbox, 'none'));
+  expect(agt(join(sandbox, 'none'), 'review', 's1', '--seen', '.').stderr).toContain(
+    'error: no change in .\n',
+  );
+  expect(refused(session, '--reject', '', '-m', 'no', '--now')).toMatch(/^error: a path is empty\n/);
+  expect(refused(session, '--all', '--', '')).toMatch(/^error: a path is empty\n/);
+  review(session, '--reject', '.', '-m', 'no', '--now');
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
+  expect(refused(session, '--seen', '.')).toContain('error: no change in .\n');
 });

@@ -17,13 +17,20 @@ import { forgetState, type Way } from '../../../review/state.ts';
 import { withSessionLock } from '../../../session/lock.ts';
 import { awayError } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
-import { isUnder } from '../../../snapshot/folders.ts';
 import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { changeStatus, lines, orNull, verb } from '../../output/format.ts';
-import { changedByFailed, inSandbox, isAt, linesOf, nothingAt, placeIn } from '../../review-places.ts';
+import {
+  changedByFailed,
+  inSandbox,
+  isAt,
+  isBelow,
+  linesOf,
+  nothingAt,
+  placeIn,
+} from '../../review-places.ts';
 import { reviewOnTerminal } from '../../reviewing.ts';
 
 const OPTIONS = {
@@ -127,7 +134,7 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
   return hunks
     .filter((hunk) => places.length === 0 || places.some((place) => isAt(place, hunk)))
     .filter(({ id }) => args.hunk === undefined || args.hunk.includes(id))
-    .filter(({ path }) => under.length === 0 || isUnder(path, under))
+    .filter(({ path }) => under.length === 0 || isBelow(path, under))
     .filter(({ turns }) => turn === undefined || turns?.includes(turn));
 }
 
