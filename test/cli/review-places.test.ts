@@ -76,3 +76,17 @@ test('a dot is all below the directory of the user, or all of the sandbox', () =
   expect(git(sandbox, 'status', '--porcelain')).toBe('');
   expect(refused(session, '--seen', '.')).toContain('error: no change in .\n');
 });
+
+test('rejected places are all named, however many, and of every kind', () => {
+  const session = begin();
+  const { sandbox } = session;
+  const rejects = (...words: string[]) => review(session, '--reject', ...words, '-m', 'no', '-n');
+  expect(rejects('src')).toBe('s1: would reject 2 hunks in 2 files (src/a:7-13, all of src/m)');
+  expect(rejects('src/m', 'b')).toBe('s1: would reject 2 hunks in 2 files (all of b, all of src/m)');
+  writeFileSync(join(sandbox, 'bin'), 'a\0c');
+  chmodSync(join(sandbox, 'tool'), 0o755);
+  rmSync(join(sandbox, 'gone'));
+  expect(rejects('bin', 'tool', 'gone')).toBe('s1: would reject 3 hunks in 3 files (bin, all of gone, tool)');
+  for (let i = 0; i < 12; i++) writeFileSync(join(sandbox, `n${i}`), `${i}\n`);
+  expect(rejects('.')).toMatch(/^s1: would reject 18 hunks in 18 files \(all of b, bin, .*, and 8 more\)$/);
+});

@@ -83,7 +83,7 @@ test('each way says what becomes of the hunks; those that stand are named when n
   );
   hook(sandbox, 'Stop');
   expect(review(session, '--split', '--reject', 'f:6', 'new', '-m', 'no')).toBe(
-    's1: rejected 2 hunks in 2 files (all of new); they go when the agent ends its turn, or now: agt review s1 --now',
+    's1: rejected 2 hunks in 2 files (f:3-9, all of new); they go when the agent ends its turn, or now: agt review s1 --now',
   );
   expect(agtOk(repository, 'review', 's1')).toBe(
     's1: nothing new; 2 rejected hunks stand; to undo them in the sandbox: agt review s1 --now; ' +
@@ -267,7 +267,7 @@ describe('a renamed file is one change', () => {
     const part = agt(session.repository, 'review', 's1', '--reject', `${name}:4`, '-m', 'no');
     expect([part.exitCode, part.stderr]).toEqual([2, expect.stringContaining('a rename is one change')]);
     const rejected = review(session, '--reject', name, '-m', 'no', '--now');
-    expect(rejected).toBe('s1: rejected 1 hunk in 1 file and undid it in the sandbox');
+    expect(rejected).toBe('s1: rejected 1 hunk in 1 file (new) and undid it in the sandbox');
     expect(read(session, 'old')).toBe(LINES.join(''));
     expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
   });

@@ -21,7 +21,7 @@ import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { changeStatus, lines, orNull, verb } from '../../output/format.ts';
+import { changeStatus, lines, orNull, showPath, verb } from '../../output/format.ts';
 import {
   changedByFailed,
   inSandbox,
@@ -258,14 +258,21 @@ function describeMarks({ marked }: Marked, as: ReviewHunk['state'], dryRun: bool
   const changes = asOneChange(marked);
   const files = new Set(changes.map(({ path }) => path)).size;
   const done = `${plural(changes.length, 'hunk')} in ${plural(files, 'file')}`;
-  const [only] = changes.length === 1 ? changes : [];
-  const place = only?.kind === 'lines' ? ` (${displayPath(only.path)}:${linesOf(only).join('-')})` : '';
-  if (as !== 'rejected') return `${verb(dryRun, 'marked', 'mark')} ${done}${place} as ${as}`;
-  const whole = changes.flatMap(({ path, partner, pieces: [{ piece } = {}] }) =>
-    partner === undefined && !(piece?.file.before && piece.file.after) ? displayPath(path) : [],
-  );
-  const all = whole.length > 0 ? ` (all of ${listSome(whole)})` : place;
-  return `${verb(dryRun, 'rejected', 'reject')} ${done}${all}`;
+  const isOneOfLines = changes.length === 1 && changes[0]?.kind === 'lines';
+  const names = as === 'rejected' || isOneOfLines ? changes.map(nameOf) : [];
+  const places = names.length > 0 ? ` (${listSome(names)})` : '';
+  return as === 'rejected'
+    ? `${verb(dryRun, 'rejected', 'reject')} ${done}${places}`
+    : `${verb(dryRun, 'marked', 'mark')} ${done}${places} as ${as}`;
+}
+
+/** `f:3-5`, `all of new`; a file that is renamed, binary or has another mode by its path. */
+function nameOf(hunk: ReviewHunk): string {
+  const { kind, path, partner, pieces } = hunk;
+  const name = showPath(displayPath(path));
+  if (kind === 'lines') return `${name}:${linesOf(hunk).join('-')}`;
+  const file = pieces[0]?.piece.file;
+  return partner !== undefined || (file?.before && file.after) ? name : `all of ${name}`;
 }
 
 /** What becomes of hunks that were rejected in this session. */
