@@ -13,6 +13,7 @@ import {
   splitShown,
 } from '../review/review.ts';
 import type { Way } from '../review/state.ts';
+import { readAgentState } from '../session/agent-state.ts';
 import type { Session } from '../session/session.ts';
 import type { Report } from './command-line/report.ts';
 import type { Context } from './context.ts';
@@ -81,12 +82,19 @@ export async function reviewOnTerminal(
     notes: lines([
       all.some(({ state }) => state === 'seen') &&
         `hint: to land what you have seen: agt accept ${session.id} --seen`,
-      rejected > 0 &&
-        way === 'end' &&
-        `hint: agt undoes the rejected hunks when the agent ends its turn, or now: agt review ${session.id} --now`,
+      rejected > 0 && way === 'end' && `hint: agt undoes the rejected hunks ${whenUndone(session)}`,
     ]),
     warnings: missing === 0 ? '' : `warning: ${plural(missing, 'hunk')} changed meanwhile, and stay new\n`,
   };
+}
+
+/** Hooks settle them at the end of a turn, and of the agent. */
+export function whenUndone({ repository, id }: Session): string {
+  const { state = 'done' } = readAgentState(repository.agtDir, id) ?? {};
+  const end = ['works', 'waits'].includes(state)
+    ? 'when the agent ends its turn'
+    : 'when the agent ends its next turn or exits (by its hooks)';
+  return `${end}, or now: agt review ${id} --now`;
 }
 
 /** False if the person quits. */

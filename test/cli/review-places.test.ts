@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, git } from '../harness/world.ts';
+import { hook, say } from '../integrations/hooks.ts';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
 const START = { 'src/a': LINES.join(''), gone: 'one\ntwo\n', bin: 'a\0b', tool: '#!\n' };
@@ -89,4 +90,21 @@ test('rejected places are all named, however many, and of every kind', () => {
   expect(rejects('bin', 'tool', 'gone')).toBe('s1: would reject 3 hunks in 3 files (bin, all of gone, tool)');
   for (let i = 0; i < 12; i++) writeFileSync(join(sandbox, `n${i}`), `${i}\n`);
   expect(rejects('.')).toMatch(/^s1: would reject 18 hunks in 18 files \(all of b, bin, .*, and 8 more\)$/);
+});
+
+test('rejected hunks: when they go depends on whether the agent is at work', () => {
+  const session = begin();
+  const { sandbox } = session;
+  const rejects = (place: string) => review(session, '--reject', place, '-m', 'no');
+  const next = 'when the agent ends its next turn or exits (by its hooks), or now: agt review s1 --now';
+  expect(rejects('b')).toBe(
+    `s1: rejected 1 hunk in 1 file (all of b); it stays out of agt accept, and goes ${next}`,
+  );
+  say(sandbox, 'go on');
+  expect(rejects('src/m')).toMatch(/and goes when the agent ends its turn, or now: agt review s1 --now$/);
+  hook(sandbox, 'Stop');
+  expect([existsSync(join(sandbox, 'b')), existsSync(join(sandbox, 'src/m'))]).toEqual([false, false]);
+  expect(rejects('src/a')).toContain(`and goes ${next}`);
+  hook(sandbox, 'SessionEnd');
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
 });

@@ -83,7 +83,8 @@ test('each way says what becomes of the hunks; those that stand are named when n
   );
   hook(sandbox, 'Stop');
   expect(review(session, '--split', '--reject', 'f:6', 'new', '-m', 'no')).toBe(
-    's1: rejected 2 hunks in 2 files (f:3-9, all of new); they go when the agent ends its turn, or now: agt review s1 --now',
+    's1: rejected 2 hunks in 2 files (f:3-9, all of new); they stay out of agt accept, and go when the agent ' +
+      'ends its next turn or exits (by its hooks), or now: agt review s1 --now',
   );
   expect(agtOk(repository, 'review', 's1')).toBe(
     's1: nothing new; 2 rejected hunks stand; to undo them in the sandbox: agt review s1 --now; ' +

@@ -31,7 +31,7 @@ import {
   nothingAt,
   placeIn,
 } from '../../review-places.ts';
-import { reviewOnTerminal } from '../../reviewing.ts';
+import { reviewOnTerminal, whenUndone } from '../../reviewing.ts';
 
 const OPTIONS = {
   turn: option.value('only what this turn of an agent wrote: its number in agt log --turns'),
@@ -189,7 +189,7 @@ async function reportMarks(
   const marked = json.hunks.map((hunk) => ({ ...hunk, state: dryRun ? hunk.state : as }));
   return {
     json: { ...json, hunks: marked, dry_run: dryRun },
-    text: `${session.id}: ${describeMarks(done, as, dryRun)}${isTold ? describeFate(session.id, done, way) : ''}\n`,
+    text: `${session.id}: ${describeMarks(done, as, dryRun)}${isTold ? describeFate(session, done, way) : ''}\n`,
     warnings: warningsOf(done),
   };
 }
@@ -276,13 +276,14 @@ function nameOf(hunk: ReviewHunk): string {
 }
 
 /** What becomes of hunks that were rejected in this session. */
-function describeFate(id: string, { marked }: Marked, way: Way): string {
+function describeFate(session: Session, { marked }: Marked, way: Way): string {
   const { length } = asOneChange(marked);
   if (length === 0) return '';
-  const [they, go, them] = length === 1 ? ['it', 'goes', 'it'] : ['they', 'go', 'them'];
+  const [they, stay, go, them] =
+    length === 1 ? ['it', 'stays', 'goes', 'it'] : ['they', 'stay', 'go', 'them'];
   if (way === 'now') return ` and undid ${them} in the sandbox`;
   if (way === 'tell') return `; the agent reads ${them} with your next prompt`;
-  return `; ${they} ${go} when the agent ends its turn, or now: agt review ${id} --now`;
+  return `; ${they} ${stay} out of agt accept, and ${go} ${whenUndone(session)}`;
 }
 
 function warningsOf({ missing, waiting }: Pick<Marked, 'missing' | 'waiting'>): string {
