@@ -54,15 +54,17 @@ const SLOW_IN_A_ROW = 2;
 
 /** @throws the error of agt or git. The session is marked then. */
 export async function recordEvent(place: Place, request: RecordRequest): Promise<void> {
-  const { event } = request;
-  if (!request.isInBackground)
-    attempt(() => noteState(place, request.integration, event, request.access.env, request.now));
+  const { event, integration, access, now, isInBackground } = request;
+  const note = () => isInBackground || attempt(() => noteState(place, integration, event, access.env, now));
+  const hasStore = existsSync(place.agtDir);
+  if (hasStore) note();
   if (event.kind === 'waits') return;
   if (event.kind === 'tool') noteCalls(place, request);
   try {
     await record(place, request);
   } finally {
     if (event.kind !== 'tool') noteCalls(place, request);
+    if (!hasStore) note(); // the first event of a folder makes its store
   }
 }
 

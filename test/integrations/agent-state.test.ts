@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { agentIn } from './agent.ts';
 import { frontOf, Home } from './home.ts';
 import { failures, hook, say, silent, toolOf, until } from './hooks.ts';
@@ -73,6 +73,22 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   expect([ended.agent_state, ended.last_prompt]).toEqual([null, 'another']);
   agtOk(session.repository, 'remove', session.id, '--force', '--delete-branch');
   expect(existsSync(join(session.repository, '.git/agt/states', session.id))).toBe(false);
+});
+
+test('the first prompt in a folder without a session is known, though no snapshot was there when it came', () => {
+  const folder = makeRepository();
+  const { says, begins, ends, stops } = agentIn(folder, 'claude-code', 'c1');
+  const shown = () => {
+    const [{ agent_state: now, last_prompt }] = JSON.parse(agtOk(folder, 'list', '--folders', '--json'));
+    return [now?.state, now?.prompt, last_prompt];
+  };
+  says('Fix the spelling');
+  expect(shown()).toEqual(['works', 'Fix the spelling', 'Fix the spelling']);
+  begins('1');
+  write(join(folder, 'README.md'), 'spelling\n');
+  ends('1');
+  stops();
+  expect(shown()).toEqual(['done', 'Fix the spelling', 'Fix the spelling']);
 });
 
 test('of two agents at work, the one with the last prompt shows', () => {

@@ -10,7 +10,6 @@ describePage('a folder on the page', (here) => {
   test('a folder without a session has a row, and goes back in the same ways', async () => {
     const { page, scene } = here;
     const { prompt, edit, event } = scene.agentIn(scene.project);
-    prompt('Look around');
     prompt('Write notes');
     edit('notes/a.md', 'first\n');
     edit('notes/a.md', 'second\n');
