@@ -55,8 +55,9 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     place === 'broken link' && !outOfSight && registrationFor(session, record.sandbox) !== undefined;
   const running = record.owner === undefined ? undefined : !processIsGone(record.owner);
   const told = readAgentState(repository.agtDir, record.session_id);
-  // Somebody has said so (agt session fail, agt run), and no hook.
-  const hasFailed = record.state === 'failed' && told?.state !== 'failed';
+  // Somebody has said so (agt session fail, agt run), and no hook since.
+  const isNews = told?.state !== 'failed' || told.since < (record.state_at ?? '');
+  const hasFailed = record.state === 'failed' && isNews;
   const state =
     hasFailed && record.state_at !== undefined
       ? {

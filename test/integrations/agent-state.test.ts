@@ -91,6 +91,23 @@ test('the first prompt in a folder without a session is known, though no snapsho
   expect(shown()).toEqual(['done', 'Fix the spelling', 'Fix the spelling']);
 });
 
+test('of two failures, the newer one is why: of a turn, or by agt session fail', () => {
+  const session = makeSession();
+  say(session.sandbox, 'fix the login');
+  const failed = () => {
+    const [{ agent_state: now, state_reason }] = JSON.parse(agtOk(session.repository, 'list', '--json'));
+    return [now.state, now.prompt, now.for, state_reason];
+  };
+  const overloaded = 'a turn of claude failed: overloaded';
+  hook(session.sandbox, 'StopFailure', { error: 'overloaded' });
+  expect(failed()).toEqual(['failed', 'fix the login', 'overloaded', overloaded]);
+  agtOk(session.repository, 'session', 'fail', session.id, '--reason', 'out of credits');
+  expect(failed()).toEqual(['failed', 'fix the login', 'out of credits', 'out of credits']);
+  say(session.sandbox, 'again');
+  hook(session.sandbox, 'StopFailure', { error: 'overloaded' });
+  expect(failed()).toEqual(['failed', 'again', 'overloaded', overloaded]);
+});
+
 test('of two agents at work, the one with the last prompt shows', () => {
   const session = makeSession();
   say(session.sandbox, 'fix the login');

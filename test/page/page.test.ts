@@ -99,6 +99,9 @@ describePage('the page', (here) => {
     scene.agent('old-docs').event('StopFailure', { error: 'overloaded' });
     await row.getByText(/^failed/).waitFor();
     await row.getByText('overloaded').waitFor();
+    scene.agt(scene.project, 'session', 'fail', 'old-docs', '--reason', 'out of credits');
+    await row.getByText('out of credits').waitFor();
+    expect(await row.textContent()).not.toContain('overloaded');
   });
 
   test('keys choose two moments and compare them', async () => {
