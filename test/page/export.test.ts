@@ -11,13 +11,17 @@ test.skipIf(noBrowser !== undefined)(
   `an exported session${noBrowser === undefined ? '' : `: ${noBrowser}`}`,
   async () => {
     const { project, agent } = sceneHere();
+    const { sandbox, edit, prompt } = agent('fix-login');
+    prompt('Add debug output');
+    edit('src/debug.ts', 'export const debug = true;\n');
+    agtOk(sandbox, 'undo', '--turn', '3');
     for (const marks of [
       ['--seen', 'README.md'],
       ['--reject', 'src/login.test.ts', '-m', 'test it with a limit'],
     ])
       expect(agt(project, 'review', 'fix-login', ...marks)).toMatchObject({ exitCode: 0 });
-    write(join(agent('fix-login').sandbox, 'id_rsa'), 'planted-in-a-key\n');
-    agt(agent('fix-login').sandbox, 'autocommit');
+    write(join(sandbox, 'id_rsa'), 'planted-in-a-key\n');
+    agt(sandbox, 'autocommit');
     const outcome = agt(project, 'ui', '--export', 'out.html', '--session', 'fix-login');
     expect(outcome).toMatchObject({
       exitCode: 0,
@@ -34,7 +38,8 @@ test.skipIf(noBrowser !== undefined)(
       page.on('request', (request) => asked.push(request.url()));
       page.on('pageerror', ({ message }) => asked.push(message));
       await page.goto(pathToFileURL(file).href);
-      await page.getByRole('heading', { name: /Turn 2/ }).waitFor();
+      await page.getByRole('heading', { name: 'Turn 2 Refuse a login' }).waitFor();
+      await page.getByRole('heading', { name: 'Turn 3 (undone) Add debug output' }).waitFor();
       expect(await page.title()).toBe('fix-login - agt');
       expect(await faultsOf(page)).toEqual([]);
       await page.getByRole('link', { name: 'Review', exact: true }).click();

@@ -36,7 +36,10 @@ describePage('a folder on the page', (here) => {
     await page.getByRole('link', { name: 'Timeline', exact: true }).click();
     await act('Take back…');
     expect(existsSync(join(scene.project, 'notes/a.md'))).toBe(false);
+    for (const place of [page.locator('.turn h2'), page.locator('.block')])
+      await place.getByText('(undone) Write notes').waitFor();
     await takeBack();
+    await page.getByRole('heading', { name: /^Turn 1 Write notes$/ }).waitFor();
     await act('Label the present…', () =>
       page.getByRole('dialog').getByRole('textbox').fill('notes are good'),
     );

@@ -78,6 +78,8 @@ export interface Turn {
   readonly failed_calls: number;
   readonly insertions: number;
   readonly deletions: number;
+  /** False if it was taken back. */
+  readonly stands: boolean;
   readonly files: readonly Change[];
 }
 

@@ -1,7 +1,7 @@
 /** Time from left to right: turns as blocks, in them each snapshot; beside them the edits of a person, and forks. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Row, Step, Turn } from './api.ts';
-import { ago, clock, kindOf, plural, titleOf } from './format.ts';
+import { ago, clock, kindOf, plural, promptOf, titleOf } from './format.ts';
 import { Button } from './shell.tsx';
 
 const MINUTE = 60_000;
@@ -114,9 +114,9 @@ export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
                     key={turn.number}
                     class="block"
                     style={{ left: at(turn.began_at), right: `calc(100% - ${at(turn.at)})` }}
-                    title={`Turn ${turn.number}: ${turn.prompt ?? 'no prompt'}\n${plural(turn.files.length, 'file')}`}
+                    title={`Turn ${turn.number}: ${promptOf(turn)}\n${plural(turn.files.length, 'file')}`}
                   >
-                    {turn.prompt}
+                    {promptOf(turn)}
                   </div>
                 ))}
             {steps

@@ -1,6 +1,6 @@
 /** Words for people. */
 import { landingPlace } from '../../survey/landing-place.ts';
-import type { Row, Step } from './api.ts';
+import type { Row, Step, Turn } from './api.ts';
 
 const UNITS = [
   ['d', 86_400],
@@ -65,6 +65,9 @@ export function titleOf(step: Step): string {
   if (kindOf(step) === 'hand') return 'edited by hand';
   return step.label ?? step.begins ?? (step.files.length === 0 ? 'no file changed' : 'snapshot');
 }
+
+/** As `agt log --turns` says it. */
+export const promptOf = ({ prompt, stands }: Turn) => `${stands ? '' : '(undone) '}${prompt ?? 'no prompt'}`;
 
 export const nameOfAuthor = (author: Step['author'], agent: string | null) =>
   author === 'restore' ? 'a restore' : author === 'other' ? 'by hand' : (agent ?? 'an agent');

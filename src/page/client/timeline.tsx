@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ACTS, canAct, start } from './acts.tsx';
 import { askJson, type Row, type Step, type Turn } from './api.ts';
 import { Axis, type Life } from './axis.tsx';
-import { ago, clock, isFolder, kindOf, nameOf, plural, titleOf } from './format.ts';
+import { ago, clock, isFolder, kindOf, nameOf, plural, promptOf, titleOf } from './format.ts';
 import { useEnded } from './now.tsx';
 import { Button, go, hrefOf, Lines, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
 
@@ -105,7 +105,7 @@ function Steps({ row, turns, steps, forks }: Life & { row: Row }) {
             {turn !== undefined && own[0]?.turn !== null && (
               <header>
                 <h2>
-                  <span class="quiet">Turn {turn.number}</span> {turn.prompt ?? 'no prompt'}
+                  <span class="quiet">Turn {turn.number}</span> {promptOf(turn)}
                 </h2>
                 <p class="quiet">
                   {turn.agent ?? 'an agent'} · {ago(turn.at)} ago · {plural(turn.calls, 'call')}
