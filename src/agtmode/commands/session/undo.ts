@@ -156,7 +156,7 @@ async function move(
     if (given.startsWith('@')) hints.push(`back to a snapshot: ${restore}`);
     throw usageError(`"${given}" is no number of ${distance.unit}s`, ...hints);
   }
-  if (turns && !hasTurns)
+  if (turns && !hasTurns && !context.isPrompt)
     context.err(`note: "${shownId(session.record)}" has no turns, so agt goes by steps\n`);
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const chosen: Snapshot[] = [];
