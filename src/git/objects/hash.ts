@@ -8,53 +8,35 @@ export function hashNameOf(oid: string): HashName {
   return oid.length === 64 ? 'sha256' : 'sha1';
 }
 
-export interface ObjectHash {
-  update(part: string | Uint8Array): ObjectHash;
-  /** Hexadecimal. */
-  digest(): string;
-}
-
 /** How many bytes this process hashes by itself; from there on loading node:crypto takes less time. */
 let withoutCrypto = 128 * 1024;
 
 export function openHash(name: HashName): ObjectHash {
-  return withoutCrypto > 0 && name === 'sha1' ? new PatientHash() : new NativeHash(name);
-}
-
-class NativeHash implements ObjectHash {
-  private readonly hash: Hash;
-
-  constructor(name: HashName) {
-    this.hash = createHash(name);
-  }
-
-  update(part: string | Uint8Array): this {
-    this.hash.update(part);
-    return this;
-  }
-
-  digest(): string {
-    return this.hash.digest('hex');
-  }
+  return new ObjectHash(withoutCrypto > 0 && name === 'sha1' ? undefined : createHash(name));
 }
 
 /** Keeps what it gets until that is more than this process should hash by itself. */
-class PatientHash implements ObjectHash {
-  private parts: Uint8Array[] = [];
-  private native: NativeHash | undefined;
+class ObjectHash {
+  private readonly parts: Uint8Array[] = [];
+  private native: Hash | undefined;
+
+  constructor(native: Hash | undefined) {
+    this.native = native;
+  }
 
   update(part: string | Uint8Array): this {
     if (this.native === undefined) {
       withoutCrypto -= part.length;
-      if (withoutCrypto < 0) this.native = new NativeHash('sha1').update(Buffer.concat(this.parts));
+      if (withoutCrypto < 0) this.native = createHash('sha1').update(Buffer.concat(this.parts));
     }
     if (this.native === undefined) this.parts.push(Buffer.from(part as Uint8Array));
     else this.native.update(part);
     return this;
   }
 
+  /** Hexadecimal. */
   digest(): string {
-    return this.native?.digest() ?? sha1(Buffer.concat(this.parts));
+    return this.native?.digest('hex') ?? sha1(Buffer.concat(this.parts));
   }
 }
 
