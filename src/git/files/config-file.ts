@@ -92,15 +92,7 @@ export function joinedValues(entries: readonly ConfigEntry[], key: string): stri
   return values.length === 0 ? undefined : values.join(' ');
 }
 
-/** The output of `git config --list --null`. Keys as git prints them: section and name in lower case. */
-export function parseConfigList(output: string): ConfigEntry[] {
-  return output
-    .split('\0')
-    .filter((text) => text !== '')
-    .map(parseListed);
-}
-
-/** The same with `--show-scope` or `--show-origin`, which is the label. */
+/** The output of `git config --list --null` with `--show-scope` or `--show-origin`, which is the label. */
 export function parseLabelledList(output: string): (ConfigEntry & { readonly label: string })[] {
   const fields = output.split('\0').slice(0, -1);
   return fields.flatMap((label, i) => (i % 2 === 0 ? [{ label, ...parseListed(fields[i + 1] ?? '') }] : []));
@@ -111,8 +103,9 @@ function parseListed(text: string): ConfigEntry {
   return end < 0 ? { key: text, value: 'true' } : { key: text.slice(0, end), value: text.slice(end + 1) };
 }
 
-/** Every value of each key, in git's order. */
+/** The same without a label: every value of each key, in git's order. Section and name are in lower case. */
 export function configValues(output: string): Map<string, readonly string[]> {
-  const byKey = Map.groupBy(parseConfigList(output), ({ key }) => key);
+  const listed = output.split('\0').filter((text) => text !== '');
+  const byKey = Map.groupBy(listed.map(parseListed), ({ key }) => key);
   return new Map([...byKey].map(([key, entries]) => [key, entries.map(({ value }) => value)]));
 }
