@@ -1,4 +1,5 @@
 /** The request for a capture: the folder, the refs and the options. */
+import type { GitDirectories } from '../git/files/discover-repository.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { GitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { ToolCall } from '../snapshot/history.ts';
@@ -44,10 +45,7 @@ export interface AttachedFolder {
 }
 
 /** The user's repository, as a capture of an attached folder sees it. */
-export interface UserRepository {
-  /** The worktree's own. */
-  readonly gitDir: string;
-  readonly commonDir: string;
+export interface UserRepository extends GitDirectories {
   /** The commit of HEAD; undefined before the first one. */
   readonly head: string | undefined;
   readonly files: GitDirFiles;

@@ -6,20 +6,13 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfThere } from '../../disk/read-file.ts';
-import { discoverRepository, gitDirOf } from '../../git/files/discover-repository.ts';
+import { discoverRepository, type GitDirectories, gitDirOf } from '../../git/files/discover-repository.ts';
 import { KEPT_OF } from '../../git/files/mirror-git-directory.ts';
 import { keptGitDirectory, keptNestedDirectory } from '../../layout.ts';
 import { birthOf } from '../moved.ts';
 
 /** In bytes. Where no link can be made, a larger object file is not kept. */
 export const LARGEST_COPY = 1 << 30;
-
-/** The parts of a repository that a folder is a worktree of. */
-export interface Places {
-  /** The worktree's own. */
-  readonly gitDir: string;
-  readonly commonDir: string;
-}
 
 export interface Kept {
   readonly name: string;
@@ -36,7 +29,7 @@ export function isWhole({ directory }: Kept): boolean {
 }
 
 /** Undefined without a repository that git could open: also where a `.git` file leads nowhere. */
-export function repositoryOf(folder: string): Places | undefined {
+export function repositoryOf(folder: string): GitDirectories | undefined {
   const gitDir = gitDirOf(folder);
   if (gitDir === undefined || !existsSync(join(gitDir, 'HEAD'))) return undefined;
   const commonDir = discoverRepository(folder, {})?.commonDir;
@@ -55,7 +48,7 @@ export function keptOf(agtDir: string, commonDir: string): Kept {
 }
 
 /** The one that was kept last; undefined if there is none. */
-export function newestKept(agtDir: string): (Kept & Places) | undefined {
+export function newestKept(agtDir: string): (Kept & GitDirectories) | undefined {
   const time = (name: string) =>
     statSync(join(keptNamed(agtDir, name).directory, KEPT_OF), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const [name] = keptNames(agtDir).toSorted((a, b) => time(b) - time(a));
@@ -70,7 +63,7 @@ export function keptNames(agtDir: string): string[] {
 }
 
 /** From now on it is that of the repository at `commonDir`, which belongs to the folder that is there now. */
-export function claim({ directory }: Kept, { gitDir, commonDir }: Places, folder: string): void {
+export function claim({ directory }: Kept, { gitDir, commonDir }: GitDirectories, folder: string): void {
   const lines = [identityOf(commonDir), gitDir, commonDir, birthOf(folder)];
   writeFileSync(join(directory, KEPT_OF), `${lines.join('\n')}\n`);
 }

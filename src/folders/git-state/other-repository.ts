@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../../errors.ts';
+import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { inOtherRepository } from '../../git/run/git.ts';
@@ -14,7 +15,7 @@ import { commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { shownId } from '../store.ts';
-import { isOfFolder, keptOf, type Places, repositoryOf } from './kept-repositories.ts';
+import { isOfFolder, keptOf, repositoryOf } from './kept-repositories.ts';
 import { type CapturedPlaces, capturedPlaces, capturedRefs, type Refs } from './read-state.ts';
 import { LINK } from './ref-plan.ts';
 
@@ -32,7 +33,7 @@ export async function isOtherRepository(
 }
 
 /** Not in a linked worktree, nor where the folder has moved since the snapshot. */
-export function isReplaceable(folder: string, { gitDir, commonDir }: Places): boolean {
+export function isReplaceable(folder: string, { gitDir, commonDir }: GitDirectories): boolean {
   return gitDir === join(folder, '.git') && gitDir === commonDir && existsSync(join(gitDir, 'HEAD'));
 }
 

@@ -14,6 +14,7 @@ import { readRegularFile } from '../../disk/read-file.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, attempt } from '../../errors.ts';
 import { SHARED_STASH } from '../../filter/agent-refs.ts';
+import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { bringGitDirectory, bringObjects, keepGitDirectory } from '../../git/files/mirror-git-directory.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
@@ -38,7 +39,6 @@ import {
   keptOf,
   LARGEST_COPY,
   newestKept,
-  type Places,
   repositoryOf,
 } from './kept-repositories.ts';
 import { bringNestedBack } from './nested-repositories.ts';
@@ -166,7 +166,7 @@ export async function putGitBack(
 function bringUsersRepository(
   { agtDir }: Repository,
   folder: string,
-  kept: Kept & Places,
+  kept: Kept & GitDirectories,
   isOther: boolean,
 ): string[] {
   const { gitDir, commonDir } = kept;
@@ -187,7 +187,7 @@ function bringUsersRepository(
 }
 
 /** Another repository, made after `rm -rf .git`. A later restore can bring that one back. @throws AgtError */
-function setAside(agtDir: string, folder: string, places: Places, aside: string): void {
+function setAside(agtDir: string, folder: string, places: GitDirectories, aside: string): void {
   const present = keptOf(agtDir, places.commonDir);
   const [large] = keepGitDirectory(places.commonDir, present.directory, LARGEST_COPY);
   if (large !== undefined)

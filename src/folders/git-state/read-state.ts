@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { UserRepository } from '../../autocommit/request.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { localNamespaces } from '../../filter/agent-refs.ts';
+import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
 import { hasRefFiles, looseRefNames, readPackedRefs } from '../../git/files/ref-files.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
@@ -15,7 +16,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { OWN } from '../../snapshot/format.ts';
 import { readFiles, readGitDirFiles } from '../../snapshot/git-dir-files.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
-import { keptOf, type Places, repositoryOf } from './kept-repositories.ts';
+import { keptOf, repositoryOf } from './kept-repositories.ts';
 
 /** By full name: an object name, or `ref: NAME`. HEAD is one of them. */
 export type Refs = ReadonlyMap<string, string>;
@@ -108,7 +109,7 @@ function parseRefs(text: Buffer): Refs {
   );
 }
 
-export interface CapturedPlaces extends Places {
+export interface CapturedPlaces extends GitDirectories {
   /** The name of the kept repository. */
   readonly kept: string;
 }

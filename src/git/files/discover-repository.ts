@@ -9,11 +9,14 @@ import { isDirectory, readSmallFile, statOrUndefined } from '../../disk/read-fil
 import { realPath } from '../../disk/real-path.ts';
 import { subdirectories } from './ref-files.ts';
 
-export interface DiscoveredRepository {
+export interface GitDirectories {
   /** Absolute; for a linked worktree, `<common>/worktrees/<id>`. */
   readonly gitDir: string;
   /** Absolute; holds the refs and objects. */
   readonly commonDir: string;
+}
+
+export interface DiscoveredRepository extends GitDirectories {
   /** The directory whose `.git` led here; undefined for a bare repository and for one that the environment names. */
   readonly top?: string;
 }

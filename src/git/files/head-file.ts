@@ -2,7 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
-import { gitDirOf } from './discover-repository.ts';
+import { type GitDirectories, gitDirOf } from './discover-repository.ts';
 import { HEADS, readRefValues } from './ref-files.ts';
 
 /** The branch that HEAD names, or a commit if HEAD is detached. */
@@ -38,7 +38,7 @@ export interface FoundHead {
 
 /** Undefined without a commit, and if git must be asked: a ref that is no branch may be the worktree's own. */
 export function headWithoutGit(
-  { gitDir, commonDir }: { readonly gitDir: string; readonly commonDir: string },
+  { gitDir, commonDir }: GitDirectories,
   env: NodeJS.ProcessEnv,
 ): FoundHead | undefined {
   const head = readHeadFile(gitDir);

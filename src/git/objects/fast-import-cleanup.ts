@@ -15,15 +15,9 @@ import {
 import { join } from 'node:path';
 import { openFiles } from '../../disk/processes.ts';
 import { attempt } from '../../errors.ts';
+import type { GitDirectories } from '../files/discover-repository.ts';
 
-/** Absolute paths. */
-export interface ImportDirectories {
-  /** git stores the objects in its `objects/`. */
-  readonly commonDir: string;
-  /** The git directory of the worktree in which git runs. If fast-import crashes, it writes its report there. */
-  readonly gitDir: string;
-}
-
+/** If fast-import crashes, it writes its report into the git directory of the worktree in which it runs. */
 const REPORT_PREFIX = 'fast_import_crash_';
 /** Followed by the process id of agt. The file holds the time when its fast-import began. */
 const NOTE_PREFIX = 'agt-import.';
@@ -43,7 +37,7 @@ function notePath(gitDir: string): string {
 }
 
 /** Removes what killed fast-imports left: reports, and parts of packs. The caller holds the session's lock. */
-export function removeAbandoned(directories: ImportDirectories): void {
+export function removeAbandoned(directories: GitDirectories): void {
   for (const name of readdirSync(directories.gitDir)) {
     const path = join(directories.gitDir, name);
     if (name.startsWith(REPORT_PREFIX)) rmSync(path, { force: true });
@@ -55,7 +49,7 @@ export function removeAbandoned(directories: ImportDirectories): void {
 
 /** `since`: milliseconds by the file system's clock, not after the start. False if some are still in use. */
 export function removeTemporaryFiles(
-  { commonDir, gitDir }: ImportDirectories,
+  { commonDir, gitDir }: GitDirectories,
   pid: number | undefined,
   since: number,
 ): boolean {
@@ -82,7 +76,7 @@ function isOurs(path: string, since: number): boolean {
 }
 
 /** git leaves the `.keep` file of a pack that it could not store, and would refuse that pack later. */
-export function removeKeepFile({ commonDir }: ImportDirectories, stderr: string): void {
+export function removeKeepFile({ commonDir }: GitDirectories, stderr: string): void {
   const [, name] = /unable to write file .*\/(pack-[0-9a-f]{40,64})\.(?:pack|idx)/.exec(stderr) ?? [];
   if (name !== undefined) rmSync(join(commonDir, 'objects', 'pack', `${name}.keep`), { force: true });
 }

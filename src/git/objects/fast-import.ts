@@ -5,15 +5,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { AgtError, EXIT } from '../../errors.ts';
+import type { GitDirectories } from '../files/discover-repository.ts';
 import { forOwnerAlone } from '../run/environment.ts';
 import { endOf, FSYNC_ARGS, type Git, type GitEnd, spawnGit } from '../run/git.ts';
-import {
-  forgetImport,
-  type ImportDirectories,
-  noteImport,
-  removeKeepFile,
-  removeTemporaryFiles,
-} from './fast-import-cleanup.ts';
+import { forgetImport, noteImport, removeKeepFile, removeTemporaryFiles } from './fast-import-cleanup.ts';
 import { hasPromisorPacks } from './object-store.ts';
 
 /** git streams larger files into the pack: it neither holds them in memory nor looks for deltas. */
@@ -58,7 +53,7 @@ const AS_PACK = ['-c', NO_LOOSE_OBJECTS];
 const COMPRESSION = [1, 2, 6, 9, 0] as const;
 
 /** `attempt` counts from 1. */
-function importArgs({ commonDir }: ImportDirectories, attempt: number): string[] {
+function importArgs({ commonDir }: GitDirectories, attempt: number): string[] {
   const compression = ['-c', `pack.compression=${COMPRESSION[(attempt - 1) % COMPRESSION.length]}`];
   return [...(hasPromisorPacks(commonDir) ? [] : AS_PACK), ...compression, ...ARGS];
 }
@@ -96,11 +91,11 @@ export class FastImport {
   private collectedBytes = 0;
   private isBroken = false;
   private isFinished = false;
-  private readonly directories: ImportDirectories;
+  private readonly directories: GitDirectories;
   private readonly startedAt: number;
 
   /** `attempt` counts from 1. */
-  constructor(git: Git, directories: ImportDirectories, attempt: number) {
+  constructor(git: Git, directories: GitDirectories, attempt: number) {
     this.directories = directories;
     this.startedAt = Date.now() - CLOCK_SKEW_MS;
     noteImport(directories.gitDir, this.startedAt);

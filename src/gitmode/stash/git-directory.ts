@@ -27,11 +27,9 @@ import { readSmallFile } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
 import { SHARED_STASH } from '../../filter/agent-refs.ts';
 import { parseGitConfig } from '../../git/files/config-file.ts';
-import type { DiscoveredRepository } from '../../git/files/discover-repository.ts';
+import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { STASH_DIRECTORIES } from '../../layout.ts';
 import type { GitAccess } from '../invocation.ts';
-
-export type GitDirectories = Pick<DiscoveredRepository, 'gitDir' | 'commonDir'>;
 
 export interface StashDirectory {
   /** The git directory for git. */

@@ -17,9 +17,9 @@ import { join } from 'node:path';
 import { readRegularFile, readSmallFile } from '../../disk/read-file.ts';
 import { attempt, errorCode } from '../../errors.ts';
 import { SESSION_STASH, STASHES_OF_SESSIONS } from '../../filter/agent-refs.ts';
+import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { pause } from '../../process/wait.ts';
 import type { GitAccess } from '../invocation.ts';
-import type { GitDirectories } from './git-directory.ts';
 
 /** As long as git waits for the lock of a ref, in milliseconds. */
 const WAIT_MS = 1000;

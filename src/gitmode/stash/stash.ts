@@ -6,12 +6,13 @@
  */
 import { writeSync } from 'node:fs';
 import { AgtError, EXIT, systemFailure } from '../../errors.ts';
+import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { runAsChild } from '../../git/run/become.ts';
 import { type CommandLine, parseCommandLine, repositoryOptions, SHELL_ALIAS } from '../command-line/parse.ts';
 import { type GuardedSession, sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
-import { type GitDirectories, openStashDirectory, type StashDirectory } from './git-directory.ts';
+import { openStashDirectory, type StashDirectory } from './git-directory.ts';
 import { keepReflog } from './reflog-lines.ts';
 import { inSession, mayNameStash, withSessionStash } from './words.ts';
 

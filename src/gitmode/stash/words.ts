@@ -8,9 +8,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SESSION_STASH, SHARED_STASH } from '../../filter/agent-refs.ts';
+import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { hasRef } from '../../git/files/ref-files.ts';
 import { TAKE_NEXT_WORD } from '../rules/revisions.ts';
-import type { GitDirectories } from './git-directory.ts';
 
 /** A revision, or a range of two. The name ends where git's operators begin. */
 const STASH = /(^[\^+]?|\.\.\.?)(?:refs\/)?stash(?=$|@\{|[\^~:]|\.\.)/g;
