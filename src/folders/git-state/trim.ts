@@ -2,7 +2,7 @@
  * After a `git gc` of the user, the store alone has the old packs. Objects that only snapshots need go into a pack of their own,
  * and everything else that the user's repository no longer has goes. So do the repositories inside that no snapshot had.
  */
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
@@ -10,6 +10,7 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
 import { keepGitDirectory } from '../../git/files/mirror-git-directory.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
+import { objectFiles } from '../../git/objects/object-store.ts';
 import { FSYNC_ARGS, type Git, gitLines, gitText, inDirectory } from '../../git/run/git.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { OWN } from '../../snapshot/format.ts';
@@ -67,12 +68,6 @@ async function trimOwn({ git, repository, record, id }: LockedSession): Promise<
   for (const path of left.toSorted((a, b) => Number(a.endsWith('.pack')) - Number(b.endsWith('.pack'))))
     rmSync(path);
   return left.length === 0 ? 0 : bytes;
-}
-
-/** `ab/cdef…` and `pack/…`. */
-function objectFiles(objects: string): string[] {
-  const directories = readdirSync(objects).filter((name) => name === 'pack' || /^[0-9a-f]{2}$/.test(name));
-  return directories.flatMap((name) => readdirSync(join(objects, name)).map((file) => `${name}/${file}`));
 }
 
 /** Everything that the state of the repository in any snapshot names. */

@@ -12,10 +12,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { openFiles } from '../../disk/processes.ts';
 import { attempt } from '../../errors.ts';
 import type { GitDirectories } from '../files/discover-repository.ts';
+import { objectFiles } from './object-store.ts';
 
 /** If fast-import crashes, it writes its report into the git directory of the worktree in which it runs. */
 const REPORT_PREFIX = 'fast_import_crash_';
@@ -93,21 +94,13 @@ export function abandonedFiles(objectsDir: string): string[] {
  * content; an empty one may be a user's, unless its pack is not there yet.
  */
 function keepFiles(objectsDir: string): string[] {
-  if (!existsSync(join(objectsDir, 'pack'))) return [];
-  return readdirSync(join(objectsDir, 'pack'))
-    .filter((name) => name.endsWith('.keep'))
-    .map((name) => join(objectsDir, 'pack', name))
-    .filter((path) => {
-      const content = readFileSync(path, 'latin1').trim();
-      return content === 'fast-import' || (content === '' && !existsSync(path.replace(/keep$/, 'pack')));
-    });
+  return filesNamed(/\.keep$/, objectsDir).filter((path) => {
+    const content = readFileSync(path, 'latin1').trim();
+    return content === 'fast-import' || (content === '' && !existsSync(path.replace(/keep$/, 'pack')));
+  });
 }
 
 function filesNamed(pattern: RegExp, objectsDir: string): string[] {
-  const directories = readdirSync(objectsDir).filter((name) => name === 'pack' || /^[0-9a-f]{2}$/.test(name));
-  return directories.flatMap((directory) =>
-    readdirSync(join(objectsDir, directory))
-      .filter((name) => pattern.test(name))
-      .map((name) => join(objectsDir, directory, name)),
-  );
+  const files = objectFiles(objectsDir).filter((file) => pattern.test(basename(file)));
+  return files.map((file) => join(objectsDir, file));
 }

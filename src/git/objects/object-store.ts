@@ -91,14 +91,18 @@ export interface LooseObject {
 }
 
 export function listLooseObjects(objectsDir: string): LooseObject[] {
-  const objects: LooseObject[] = [];
-  for (const dir of namesIn(objectsDir).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
-    for (const name of namesIn(join(objectsDir, dir))) {
-      const stat = /^[0-9a-f]{38,62}$/.test(name) ? statOrUndefined(join(objectsDir, dir, name)) : undefined;
-      if (stat !== undefined) objects.push({ oid: dir + name, time: stat.mtimeMs / 1000, bytes: stat.size });
-    }
-  }
-  return objects;
+  const loose = objectFiles(objectsDir).filter((file) => /^..\/[0-9a-f]{38,62}$/.test(file));
+  return loose.flatMap((file) => {
+    const stat = statOrUndefined(join(objectsDir, file));
+    if (stat === undefined) return [];
+    return { oid: file.replace('/', ''), time: stat.mtimeMs / 1000, bytes: stat.size };
+  });
+}
+
+/** `ab/cdef…` and `pack/…`: also files that a killed git has left there. */
+export function objectFiles(objectsDir: string): string[] {
+  const directories = namesIn(objectsDir).filter((name) => /^(pack|[0-9a-f]{2})$/.test(name));
+  return directories.flatMap((dir) => namesIn(join(objectsDir, dir)).map((name) => `${dir}/${name}`));
 }
 
 function namesIn(dir: string): string[] {
