@@ -57,7 +57,6 @@ function keepUsers(agtDir: string, users: UserRepository, folder: string): strin
 
 /** `--directory` names a directory once, and does not list what it holds. */
 const LIST_IGNORED = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
-const IN_WORKTREE = [...LIST_IGNORED];
 
 async function readIgnored(
   { git, commonDir, settings }: Repository,
@@ -72,9 +71,9 @@ async function readIgnored(
     .filter((one) => existsSync(one.git.cwd))
     .map(async (one) => ({
       path: one.path,
-      run: await runGit(one.git, IN_WORKTREE).catch(() => undefined),
+      run: await runGit(one.git, LIST_IGNORED).catch(() => undefined),
     }));
-  let run = await runGit(inFolder, isWorktree ? IN_WORKTREE : ofStore);
+  let run = await runGit(inFolder, isWorktree ? LIST_IGNORED : ofStore);
   // If git refuses the user's repository, the .gitignore files count all the same.
   if (run.exitCode !== 0 && isWorktree) run = await runGit(inFolder, ofStore);
   if (run.exitCode !== 0) throw gitFailed(LIST_IGNORED, run);
@@ -132,7 +131,7 @@ class FoundIgnored implements IgnoredFiles {
 
   enterRepository(path: string): void {
     if (this.repositories.has(path)) return;
-    this.add(path, askGitSync(inDirectory(this.git, join(this.git.cwd, onDisk(path))), IN_WORKTREE));
+    this.add(path, askGitSync(inDirectory(this.git, join(this.git.cwd, onDisk(path))), LIST_IGNORED));
   }
 
   /** `listed`: what git has listed in a repository; undefined if it could not. */

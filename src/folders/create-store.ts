@@ -19,7 +19,7 @@ import { requireSpace } from '../disk/free-space.ts';
 import { readRegularFile } from '../disk/read-file.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { stateHome } from '../disk/state-home.ts';
-import { AgtError, errorCode } from '../errors.ts';
+import { AgtError, errorCode, succeeds } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { storeName } from '../filter/store-name.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
@@ -176,6 +176,8 @@ interface Baseline {
   readonly folder: string;
   readonly hash: 'sha1' | 'sha256';
   readonly index: IndexBytes;
+  /** Bytes of all its files. */
+  readonly size: number;
 }
 
 /** Undefined if git has no plain index of the worktree: the first capture then reads every file. */
@@ -188,8 +190,9 @@ async function readBaseline(user: Repository, folder: string): Promise<Baseline 
     const path = join(gitDir, 'index');
     const { mtimeMs, ctimeMs } = lstatSync(path);
     const bytes = readRegularFile(path);
-    const { split } = parseIndex(bytes, hash === 'sha256' ? 32 : 20);
-    return split ? undefined : { user, folder, hash, index: { bytes, mtimeMs, ctimeMs } };
+    const { split, entries } = parseIndex(bytes, hash === 'sha256' ? 32 : 20);
+    const size = entries.reduce((sum, { offset }) => sum + bytes.readUInt32BE(offset + SIZE_OFFSET), 0);
+    return split ? undefined : { user, folder, hash, index: { bytes, mtimeMs, ctimeMs }, size };
   } catch {
     return undefined; // no index, or a damaged one
   }
@@ -199,7 +202,7 @@ async function readBaseline(user: Repository, folder: string): Promise<Baseline 
  * Copies the objects of the index into the store that `git` runs in. Returns the tree of the index; undefined if git
  * cannot make one of it, as in a conflict, or does not have all objects, as in a partial clone.
  */
-async function copyObjects({ user, index, hash }: Baseline, git: Git): Promise<string | undefined> {
+async function copyObjects({ user, index, size }: Baseline, git: Git): Promise<string | undefined> {
   const copy = join(git.cwd, 'index-of-baseline');
   const env = {
     GIT_DIR: git.cwd,
@@ -207,7 +210,8 @@ async function copyObjects({ user, index, hash }: Baseline, git: Git): Promise<s
     GIT_ALTERNATE_OBJECT_DIRECTORIES: inPathList(join(user.commonDir, 'objects')),
     GIT_NO_LAZY_FETCH: '1',
   };
-  if (!hasRoom(git.cwd, index.bytes, hash === 'sha256' ? 32 : 20)) return undefined;
+  // Without room for all files, as large as they are, the capture looks at each file before it writes.
+  if (!succeeds(() => requireSpace(git.cwd, size))) return undefined;
   writeFileSync(copy, index.bytes);
   try {
     const tree = await gitAnswer(git, ['write-tree'], { env });
@@ -217,20 +221,6 @@ async function copyObjects({ user, index, hash }: Baseline, git: Git): Promise<s
     return packed === undefined ? undefined : tree;
   } finally {
     rmSync(copy, { force: true });
-  }
-}
-
-/** Whether the disk has room for all files, as large as they are. Otherwise the capture looks at each file before it writes. */
-function hasRoom(store: string, index: Buffer, oidLength: number): boolean {
-  const { entries } = parseIndex(index, oidLength);
-  try {
-    requireSpace(
-      store,
-      entries.reduce((sum, { offset }) => sum + index.readUInt32BE(offset + SIZE_OFFSET), 0),
-    );
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -16,13 +16,7 @@ export const LINK = 'ref: ';
 /** agt has no branch of its own there. */
 export const NO_BRANCHES = { workBranch: '', snapshotWorkBranch: '' };
 
-const ELSEWHERE = 'another worktree has';
-
 export const NO_LOG = Buffer.alloc(0);
-
-function isSameLog(a: Buffer = NO_LOG, b: Buffer = NO_LOG): boolean {
-  return a.equals(b);
-}
 
 /** Undefined: there is no such ref. */
 export interface RefMove {
@@ -159,13 +153,10 @@ export async function changesGit(
   const { moves, left } = planRefs(now, then, others, to.commit);
   if (moves.length > 0) return true;
   if (left.some(({ ref }) => isOfHead(ref, then))) return false;
-  const [one, other] = [
-    await digestOfCapturedIndex(git, from.commit),
-    await digestOfCapturedIndex(git, to.commit),
-  ];
-  if (one !== other) return true;
-  const [log, otherLog] = [await capturedLogs(git, from.commit), await capturedLogs(git, to.commit)];
-  if (!isSameLog(log.get(SHARED_STASH), otherLog.get(SHARED_STASH))) return true;
+  const digest = await digestOfCapturedIndex(git, from.commit);
+  if (digest !== (await digestOfCapturedIndex(git, to.commit))) return true;
+  const stashOf = async (commit: string) => (await capturedLogs(git, commit)).get(SHARED_STASH) ?? NO_LOG;
+  if (!(await stashOf(from.commit)).equals(await stashOf(to.commit))) return true;
   // A git reset writes where HEAD was, also if it changes nothing.
   return (await differingGitDirFiles(git, from, to, NO_BRANCHES)).some((file) => file !== 'ORIG_HEAD');
 }
@@ -200,7 +191,9 @@ export function describeLeft(plan: RefPlan): string[] {
   const stays = told.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
   if (detached === undefined) return stays;
   const name = nameOf(detached);
-  const why = staysDeleted(plan, detached) ? `${name} is deleted` : `${ELSEWHERE} ${name} checked out`;
+  const why = staysDeleted(plan, detached)
+    ? `${name} is deleted`
+    : `another worktree has ${name} checked out`;
   return [...stays, `HEAD is detached: ${why}`];
 }
 
