@@ -1,7 +1,7 @@
 /** `mkdir -p`. Node's own never ends where the parent exists and yet the system says ENOENT, as in /proc. */
 import { accessSync, constants, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { AgtError, attempt, errorCode, systemReason } from '../errors.ts';
+import { AgtError, errorCode, succeeds, systemReason } from '../errors.ts';
 import { isDirectory } from './read-file.ts';
 
 /** Another process may remove an empty parent at the same time. */
@@ -49,12 +49,8 @@ export function refusedWrite(directory: string): RefusedWrite | undefined {
   }
 }
 
-/** Also true for a link that leads nowhere. */
-function isPresent(path: string): boolean {
-  return attempt(() => lstatSync(path)) !== undefined;
-}
-
+/** A link that leads nowhere is present. */
 function nearestPresent(path: string): string {
   const above = dirname(path);
-  return above === path || isPresent(path) ? path : nearestPresent(above);
+  return above === path || succeeds(() => lstatSync(path)) ? path : nearestPresent(above);
 }

@@ -1,6 +1,5 @@
 /** Asks the system about other processes: in /proc, or else ps and lsof. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { basename } from 'node:path';
 import { attempt, errorCode } from '../errors.ts';
 import { askSystem, hasProc } from './platform.ts';
 import { realPath } from './real-path.ts';
@@ -74,10 +73,6 @@ function decodeName(name: string): string {
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
   return Buffer.from(bytes, 'latin1').toString();
-}
-
-export function isGit({ program }: RunningProcess): boolean {
-  return /^git(-|$)/.test(basename(program));
 }
 
 /**

@@ -4,9 +4,9 @@
  * it.
  */
 import { existsSync, realpathSync, unlinkSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGit, listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
+import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { isStartedByGuard } from '../../process/invocation.ts';
 import type { Git } from '../run/environment.ts';
 import { discoverRepository, listRegistrations, registeredWorktree } from './discover-repository.ts';
@@ -60,12 +60,11 @@ function someProcessHasOpen(locks: readonly string[]): boolean {
   return locks.some((path) => existsSync(path) && open?.has(realpathSync(path)) !== false);
 }
 
-function mayHold(running: RunningProcess, places: readonly string[]): boolean {
-  const { pid, words, areExact, cwd } = running;
+function mayHold({ pid, program, words, areExact, cwd }: RunningProcess, places: readonly string[]): boolean {
   // Git mode is called git too. It waits for this capture, and holds no lock.
   if (pid === process.ppid && isStartedByGuard(process.env)) return false;
   const isReader = (areExact ? words : words.slice(1, 2)).some((word) => READERS.has(word));
-  if (!isGit(running) || isReader) return false;
+  if (!/^git(-|$)/.test(basename(program)) || isReader) return false;
   return cwd === undefined || places.some((place) => cwd === place || cwd.startsWith(`${place}/`));
 }
 
