@@ -20,9 +20,15 @@ export function listChanges(last: LastSnapshot, scanned: ScanResult, manifest: S
   changes.sort((a, b) => (a.path < b.path ? -1 : 1));
   if (last.manifest === undefined) return changes;
   const listed = new Set(changes.map(({ path }) => path));
+  const [before, now] = [last.manifest.empty_directories, manifest.empty_directories];
+  const added = now.filter((path) => !before.includes(path)).map(pathFromJson);
+  const isGone = (path: string) => !now.includes(path) && !scanned.directories.has(pathFromJson(path));
+  const gone = before.filter(isGone).map(pathFromJson);
+  // Directories that have become empty, and empty ones that are gone.
   const others = [
-    ...listDirectoryChanges(last.manifest, manifest, scanned),
-    ...listModeChanges(last.manifest, manifest, scanned),
+    ...added.map((path): Change => ({ path: `${displayPath(path)}/`, kind: 'added' })),
+    ...gone.map((path): Change => ({ path: `${displayPath(path)}/`, kind: 'deleted' })),
+    ...listModeChanges(last.manifest, manifest, new Set([...scanned.deletions, ...gone])),
   ];
   return [
     ...changes,
@@ -30,40 +36,13 @@ export function listChanges(last: LastSnapshot, scanned: ScanResult, manifest: S
   ];
 }
 
-/** Directories that have become empty, and empty ones that are gone. */
-function listDirectoryChanges(
-  before: SnapshotManifest,
-  now: SnapshotManifest,
-  { directories }: ScanResult,
-): Change[] {
-  const added = now.empty_directories.filter((path) => !before.empty_directories.includes(path));
-  const deleted = listGone(before, now, directories);
-  const toChange = (kind: Change['kind']) => (path: string) => ({
-    path: `${displayPath(pathFromJson(path))}/`,
-    kind,
-  });
-  return [...added.map(toChange('added')), ...deleted.map(toChange('deleted'))];
-}
-
-/** Directories that were empty before and do not exist any more. */
-function listGone(
-  before: SnapshotManifest,
-  now: SnapshotManifest,
-  directories: ScanResult['directories'],
-): string[] {
-  return before.empty_directories.filter(
-    (path) => !now.empty_directories.includes(path) && !directories.has(pathFromJson(path)),
-  );
-}
-
 /** Permission bits that a git tree does not hold. */
 function listModeChanges(
   before: SnapshotManifest,
   now: SnapshotManifest,
-  { directories, deletions }: ScanResult,
+  gone: ReadonlySet<string>,
 ): Change[] {
   const [old, current] = [readModes(before).others, readModes(now).others];
-  const gone = new Set([...deletions, ...listGone(before, now, directories).map(pathFromJson)]);
   return [...new Set([...old.keys(), ...current.keys()])]
     .filter((path) => old.get(path) !== current.get(path) && !gone.has(path))
     .map((path) => ({ path: displayPath(path), kind: 'mode' }));

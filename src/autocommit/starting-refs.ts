@@ -81,19 +81,15 @@ interface Found extends Pick<RefsAtStart, 'tip' | 'tipTree' | 'tipManifest' | 's
 function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found | undefined {
   const { shadowRef, userRef, workRef, startCommit } = target;
   const known = readKnownRefs(target);
-  const { ref, detached } = readHead(gitDir);
+  const head = readHeadFile(gitDir);
   // Other refs than branches may be the worktree's own.
-  if (known === undefined || ref === undefined || !(ref.startsWith(HEADS) || detached !== undefined))
-    return undefined;
-  const names = [
-    shadowRef,
-    workRef,
-    ...(userRef === undefined ? [] : [userRef]),
-    ...(ref === '' ? [] : [ref]),
-  ];
+  if (known === undefined || head === undefined || head.ref?.startsWith(HEADS) === false) return undefined;
+  const names = [shadowRef, workRef, userRef, head.ref].filter((name) => name !== undefined);
   const refs = refsWithoutGit(git, target, known, names);
   const user = refs?.get(userRef ?? '') ?? startCommit;
-  const hasAll = [user, detached ?? user].every((commit) => [known.tip, ...known.commits].includes(commit));
+  const hasAll = [user, head.commit ?? user].every((commit) =>
+    [known.tip, ...known.commits].includes(commit),
+  );
   if (refs === undefined || !hasAll) return undefined;
   const { commits: _, tipManifest, ...own } = known;
   return {
@@ -101,8 +97,8 @@ function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found 
     tipManifest,
     shadow: refs.get(shadowRef),
     user,
-    ref,
-    commit: detached ?? refs.get(ref),
+    ref: head.ref ?? '',
+    commit: head.commit ?? refs.get(head.ref),
     work: refs.get(workRef),
     isKnown: true,
   };
@@ -119,7 +115,7 @@ async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefine
   ];
   const [{ others, ...found }, ref] = await Promise.all([
     askAboutTip(git, target, names),
-    gitDir === undefined ? '' : (readHead(gitDir).ref ?? gitAnswer(git, ['symbolic-ref', '--quiet', head])),
+    gitDir === undefined ? '' : (readBranch(gitDir) ?? gitAnswer(git, ['symbolic-ref', '--quiet', head])),
   ]);
   const [commit, user, work, start] = others;
   return { ...found, user: user ?? start ?? found.tip, ref, commit, work };
@@ -163,12 +159,11 @@ function nameOfHead(lostGitDir: string | undefined): string {
   return lostGitDir === undefined ? 'HEAD' : `worktrees/${basename(lostGitDir)}/HEAD`;
 }
 
-/** `ref`: the branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
-function readHead(gitDir: string): { readonly ref?: string; readonly detached?: string } {
+/** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
+function readBranch(gitDir: string): string | undefined {
   const head = readHeadFile(gitDir);
-  if (head?.commit !== undefined) return { ref: '', detached: head.commit };
   // In a repository with reftables HEAD always names this one.
-  return head === undefined || head.ref === 'refs/heads/.invalid' ? {} : { ref: head.ref };
+  return head?.ref === 'refs/heads/.invalid' ? undefined : head && (head.ref ?? '');
 }
 
 /** Before the first snapshot, HEAD was most likely the work branch. */

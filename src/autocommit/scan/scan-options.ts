@@ -84,16 +84,11 @@ export class TooManyFiles extends AgtError {
  * A change of more is large enough to freeze the folder first, which takes some 15 milliseconds: while agt reads so much, an
  * agent may write, and the snapshot would mix two moments. A small change is read in less time than that.
  */
-const FEW_FILES = 256;
-const FEW_BYTES = 32 * 1024 * 1024;
+export const FEW_FILES = 256;
+export const FEW_BYTES = 32 * 1024 * 1024;
 
 /** Thrown by a scan as soon as it has found that much to read, before it has read anything. */
 export class LargeChange extends Error {}
-
-/** @throws LargeChange */
-export function refuseLargeChange(files: number, bytes: number): void {
-  if (files > FEW_FILES || bytes > FEW_BYTES) throw new LargeChange();
-}
 
 export const isTooLarge = ({ reason }: Pick<LeftOut, 'reason'>) => reason.includes('agt.maxFileSize');
 

@@ -21,10 +21,12 @@ import type { Source } from '../source.ts';
 import { type CachedDirectories, CachedDirectoriesBuilder } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
 import {
+  FEW_BYTES,
+  FEW_FILES,
+  LargeChange,
   type LeftOut,
   MOST_FILES,
   type RefreshedCache,
-  refuseLargeChange,
   rulesText,
   type ScanOptions,
   TooManyFiles,
@@ -149,8 +151,10 @@ export class Walked {
   private noteFile(path: string, stat: Stats): void {
     this.toRead.push(path);
     this.bytesToRead += stat.size;
-    if (this.options.mayFreeze === true) refuseLargeChange(this.toRead.length, this.bytesToRead);
-    if (this.options.isLimited === true && this.toRead.length > MOST_FILES) throw new TooManyFiles();
+    const { mayFreeze, isLimited } = this.options;
+    const files = this.toRead.length;
+    if (mayFreeze && (files > FEW_FILES || this.bytesToRead > FEW_BYTES)) throw new LargeChange();
+    if (isLimited && files > MOST_FILES) throw new TooManyFiles();
   }
 
   private listDirectory(path: string, stat: Stats, row: number): void {
