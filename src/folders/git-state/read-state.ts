@@ -8,7 +8,7 @@ import { readSmallFile } from '../../disk/read-file.ts';
 import { localNamespaces } from '../../filter/agent-refs.ts';
 import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
-import { hasRefFiles, looseRefNames, readPackedRefs } from '../../git/files/ref-files.ts';
+import { hasRefFiles, looseRefNames, OF_WORKTREE, readPackedRefs } from '../../git/files/ref-files.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { findObject, readObject, readObjects } from '../../git/objects/object-reader.ts';
 import { type Git, inOtherRepository, runGit } from '../../git/run/git.ts';
@@ -44,6 +44,7 @@ export async function readGitState(
   const head = readHeadFile(gitDir);
   if (refs === undefined || head === undefined) return undefined;
   const isOwn = (name: string) => localNamespaces([own]).some((namespace) => name.startsWith(namespace));
+  // Other files of the worktree hold those of the worktree.
   const lines = [...refs]
     .filter(([name]) => !isOwn(name) && !OF_WORKTREE.test(name))
     .map(([name, value]) => `${name} ${value}`)
@@ -83,9 +84,6 @@ async function askGit(git: Git): Promise<Refs | undefined> {
   });
   return run.exitCode === 0 ? new Map(values) : undefined;
 }
-
-/** Other files of the worktree hold them. */
-const OF_WORKTREE = /^refs\/(bisect|rewritten|worktree)\//;
 
 /** Undefined if the snapshot has no state of a repository. */
 export async function capturedRefs(git: Git, commit: string): Promise<Refs | undefined> {

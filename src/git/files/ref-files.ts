@@ -9,6 +9,9 @@ export const HEADS = 'refs/heads/';
 export const TAGS = 'refs/tags/';
 export const REMOTES = 'refs/remotes/';
 
+/** Each worktree has its own, in its git directory; git does not pack them. */
+export const OF_WORKTREE = /^refs\/(bisect|rewritten|worktree)\//;
+
 /** False for a reftable, and for refs in another directory (git 2.54). */
 export function hasRefFiles(commonDir: string, env: NodeJS.ProcessEnv): boolean {
   if (env['GIT_REFERENCE_BACKEND']) return false;

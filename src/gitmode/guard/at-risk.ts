@@ -106,7 +106,8 @@ function optionsOf(args: readonly string[]): string[] {
   return beforeDashes(args).filter((arg) => arg.startsWith('-') && arg !== '-');
 }
 
-function beforeDashes(args: readonly string[]): readonly string[] {
+/** Options stand there alone. */
+export function beforeDashes(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return args.slice(0, end < 0 ? undefined : end);
 }

@@ -10,6 +10,7 @@ import { COMMANDS } from '../commands.ts';
 import { type GitAccess, type Invocation, openInvocation } from '../invocation.ts';
 import { inSession } from '../stash/words.ts';
 import { openView } from '../view/repository-view.ts';
+import { beforeDashes } from './at-risk.ts';
 import { captureSession, warnNotCaptured, warnOfRepository } from './capture.ts';
 import { type GuardedSession, sessionOfWorktree, sessionsAtRisk, sessionsHere } from './sessions.ts';
 
@@ -103,7 +104,7 @@ function repositoriesAtRisk(
 
 /** How often `-f` or `--force` is given. */
 function forces(args: readonly string[]): number {
-  const options = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
+  const options = beforeDashes(args);
   const letters = options.filter((arg) => /^-[^-e]*f/.test(arg)).map((arg) => arg.replace(/e.*|[^f]/gs, ''));
   return letters.join('').length + options.filter((arg) => /^--f/.test(arg)).length;
 }

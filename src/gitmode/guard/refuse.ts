@@ -9,6 +9,7 @@ import { hasOption, lastOption, type ParsedOptions, parseOptions } from '../comm
 import { type CommandLine, parseCommandLine, SHELL_ALIAS } from '../command-line/parse.ts';
 import type { GitAccess } from '../invocation.ts';
 import { OPTIONS } from '../rules/push.ts';
+import { currentBranch } from '../view/view.ts';
 import { has, hasLetter } from './at-risk.ts';
 
 /** Commands of which a rule may refuse some lines: the shim starts the executable for these. */
@@ -93,7 +94,7 @@ function destinations(args: readonly string[], git: GitAccess): string[] {
     if (refspec === 'tag' || refspecs[i - 1] === 'tag' || refspec.startsWith('^')) return [];
     const [from = '', to = from] = refspec.replace(/^\+/, '').split(':');
     if (to === '' || to.includes('*')) return [ANY];
-    return ['HEAD', '@'].includes(to) ? [currentBranch(git)] : [branchName(to)];
+    return ['HEAD', '@'].includes(to) ? [currentBranch(git) ?? ''] : [branchName(to)];
   });
 }
 
@@ -104,11 +105,7 @@ function byConfiguration(git: GitAccess): string[] {
     .ask(['rev-parse', '--symbolic-full-name', '@{push}'])
     .stdout.trim()
     .split('/');
-  return [currentBranch(git), ...(upstream.length > 0 ? [upstream.join('/')] : [])];
-}
-
-function currentBranch(git: GitAccess): string {
-  return branchName(git.ask(['symbolic-ref', '--quiet', 'HEAD']).stdout.trim());
+  return [currentBranch(git) ?? '', ...(upstream.length > 0 ? [upstream.join('/')] : [])];
 }
 
 function branchName(ref: string): string {

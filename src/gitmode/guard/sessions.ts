@@ -26,6 +26,7 @@ import { agtDirectory, folderStore, foldersDirectory, inPlaceFile } from '../../
 import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
 import { isDestructive } from '../commands.ts';
 import type { Invocation } from '../invocation.ts';
+import { beforeDashes } from './at-risk.ts';
 
 export interface GuardedSession {
   readonly id: string;
@@ -99,8 +100,7 @@ function removedWorktrees({ command, args }: CommandLine, invocation: Invocation
 
 /** The files over which a line writes its output. Relative to the directory in which git runs. */
 function writtenFiles({ command, args }: CommandLine): string[] {
-  const end = args.indexOf('--');
-  const words = args.slice(0, end < 0 ? undefined : end);
+  const words = beforeDashes(args);
   const found = words.flatMap((word, i) => {
     if (word.startsWith('--output=')) return [word.slice('--output='.length)];
     const next = args[i + 1];

@@ -13,6 +13,7 @@ import {
   withoutOptions,
 } from '../command-line/options.ts';
 import { hiddenGlobs, type View } from '../view/view.ts';
+import { excludeOptions } from './revisions.ts';
 import { type FilteredOutput, type Rewrite, type Rule, replacingRefs } from './rule.ts';
 
 const DESCRIBE_OPTIONS = optionTable(`
@@ -28,7 +29,7 @@ export const describe: Rule = (args, view) => {
   const roots = all ? [HEADS, TAGS, REMOTES] : [TAGS];
   const hidden = roots.flatMap((root) => hiddenGlobs(view, root));
   if (hidden.length === 0 || (all && !answersHiddenName(args, view))) return undefined;
-  return { args: [...excludes(hidden), ...args] };
+  return { args: [...excludeOptions(hidden), ...args] };
 };
 
 export const nameRev: Rule = (args, view) => {
@@ -37,7 +38,7 @@ export const nameRev: Rule = (args, view) => {
   if (hasOption(parsed, 'all')) return replacingRefs(args, view) ?? nameAll(parsed, view);
   const hidden = hiddenGlobs(view, hasOption(parsed, 'tags') ? TAGS : '');
   if (hidden.length === 0) return undefined;
-  return { args: [...excludes(hiddenGlobs(view, '')), ...args] };
+  return { args: [...excludeOptions(hiddenGlobs(view, '')), ...args] };
 };
 
 /**
@@ -45,7 +46,7 @@ export const nameRev: Rule = (args, view) => {
  * lines. Limit: git lists commits in the order of a hash table, which those commits can change.
  */
 function nameAll(parsed: ParsedOptions, view: View): FilteredOutput | undefined {
-  const hidden = excludes(hiddenGlobs(view, ''));
+  const hidden = excludeOptions(hiddenGlobs(view, ''));
   const options = withoutOptions(parsed, 'undefined');
   if (hidden.length === 0 || options === undefined) return undefined;
   const choice = parsed.options.filter(({ name }) => ['all', 'tags', 'refs', 'exclude'].includes(name));
@@ -79,10 +80,6 @@ function commitsAtVisibleRefs(view: View): Set<string> {
   return new Set(lines.flatMap(([ref = '', ...objects]) => (view.isHidden(ref) ? [] : objects)));
 }
 
-function excludes(patterns: readonly string[]): string[] {
-  return patterns.map((pattern) => `--exclude=${pattern}`);
-}
-
 /** Whether a line of git's answer, such as `heads/agt/x-3-gabc1234`, names a hidden ref. */
 function answersHiddenName(args: readonly string[], view: View): boolean {
   const { exitCode, stdout } = view.ask(['describe', ...args]);
@@ -106,6 +103,6 @@ function describeContains(parsed: ParsedOptions, view: View): Rewrite | undefine
   const revisions = parsed.args.length === 0 ? ['HEAD'] : parsed.args;
   return {
     command: 'name-rev',
-    args: [...options, ...excludes(hiddenGlobs(view, '')), '--', ...revisions],
+    args: [...options, ...excludeOptions(hiddenGlobs(view, '')), '--', ...revisions],
   };
 }

@@ -11,10 +11,10 @@ import { hasOption, optionTable, parseOptions } from '../command-line/options.ts
 import type { View } from '../view/view.ts';
 import { type FilteredOutput, narrowed, type Rewrite, type Rule } from './rule.ts';
 
-export const fetch: Rule = (args, view) => {
+export function fetch(args: readonly string[], view: View): Rewrite | undefined {
   const wildcard = args.some((arg) => /^\+?refs\/[^:]*\*/.test(arg)) && view.namespaces.length > 0;
   return withNegativeRefspecs([...args, ...(wildcard ? negativeRefspecs(view.prefixes) : [])], view);
-};
+}
 
 export const remote: Rule = (args, view) => {
   const [subcommand, ...rest] = args.filter((arg) => !/^(-v|--verbose)$/.test(arg));

@@ -29,7 +29,7 @@ export const FOR_EACH_REF: ListOptions = {
   listing: [],
 };
 
-export const forEachRef: Rule = (args, view) => {
+export function forEachRef(args: readonly string[], view: View): Rewrite | undefined {
   const parsed = parseOptions(args, FOR_EACH_REF.table);
   if (parsed === undefined || view.namespaces.length === 0) return undefined;
   if (hasOption(parsed, ...NO_GLOBS))
@@ -39,12 +39,11 @@ export const forEachRef: Rule = (args, view) => {
   const patterns = globsForDirectories(view, directories, parsed) ?? visibleMatches(view, parsed);
   if (patterns === undefined || !fitsCommandLine(patterns)) return undefined;
   return { args: [...optionWordsBeforeArguments(parsed, FOR_EACH_REF.table), '--', ...patterns] };
-};
+}
 
 export const refs: Rule = (args, view) => {
-  if (args[0] !== 'list') return undefined;
-  const list = forEachRef(args.slice(1), view);
-  return list !== undefined && 'args' in list ? { args: ['list', ...list.args] } : list;
+  const list = args[0] === 'list' ? forEachRef(args.slice(1), view) : undefined;
+  return list && { args: ['list', ...list.args] };
 };
 
 /** The directory that a pattern without wildcards names, or undefined. A full name of a ref reads as a directory too. */
@@ -152,5 +151,5 @@ function asForEachRef(parsed: ParsedOptions, roots: readonly string[], view: Vie
   const peeled = '%(if)%(*objectname)%(then)%0a%(*objectname) %(refname)^{}%(end)';
   const format = `%(objectname) %(refname)${hasOption(parsed, 'dereference') ? peeled : ''}`;
   const list = forEachRef([`--format=${format}`, ...roots], view);
-  return list !== undefined && 'args' in list ? { command: 'for-each-ref', args: list.args } : undefined;
+  return list && { command: 'for-each-ref', args: list.args };
 }

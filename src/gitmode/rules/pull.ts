@@ -21,7 +21,6 @@ const PULL_OPTIONS = optionTable(`
 
 export const pull: Rule = (args, view) => {
   const fetching = fetch(args, view);
-  if (fetching !== undefined && !('args' in fetching)) return fetching;
   return rebasing(fetching ?? { args }, view) ?? fetching;
 };
 

@@ -43,7 +43,7 @@ export const push: Rule = (args, view) => {
 
   const configured = all || isNamed ? [] : view.config(`remote.${remote}.push`);
   const sent = all ? [`${HEADS}*:${HEADS}*`] : isNamed ? refspecs : byConfiguration(configured, view);
-  const negative = unique([...sent, ...tags].flatMap((refspec) => negativesFor(refspec, view)));
+  const negative = [...new Set([...sent, ...tags].flatMap((refspec) => negativesFor(refspec, view)))];
   if (negative.length === 0) return undefined;
   if (configured.length > 0) {
     const config = negative.map((refspec) => `remote.${remote}.push=${refspec}`);
@@ -85,7 +85,7 @@ function pushMirror(parsed: ParsedOptions, remote: string, configured: boolean, 
       remote,
       'refs/*:refs/*',
       // Others' sessions may be there, even if this repository has none.
-      ...unique([...negativesFor('refs/*', view), `^${OWN_NAMESPACE}*`]),
+      ...new Set([...negativesFor('refs/*', view), `^${OWN_NAMESPACE}*`]),
     ],
   };
 }
@@ -117,8 +117,4 @@ function hiddenSources(view: View): string[] {
       ? view.hiddenRefs().filter((ref) => ref.startsWith(namespace))
       : [`${namespace}*`],
   );
-}
-
-function unique(words: readonly string[]): string[] {
-  return [...new Set(words)];
 }

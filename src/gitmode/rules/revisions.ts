@@ -95,15 +95,15 @@ function reflogObjects(view: View): readonly string[] | undefined {
 
 /** The `--exclude=` words that this option needs directly before it. */
 export function excludesBefore(option: string, view: View): string[] {
-  if (option === '--all') return asOptions([...hiddenGlobs(view, ''), ...hiddenWorktreeHeads(view)]);
+  if (option === '--all') return excludeOptions([...hiddenGlobs(view, ''), ...hiddenWorktreeHeads(view)]);
   if (option === '--stdin') {
     const relative = [HEADS, TAGS, REMOTES].flatMap((root) => hiddenGlobs(view, root));
-    return asOptions([...hiddenGlobs(view, ''), ...relative, ...hiddenWorktreeHeads(view)]);
+    return excludeOptions([...hiddenGlobs(view, ''), ...relative, ...hiddenWorktreeHeads(view)]);
   }
-  if (option === '--glob' || option.startsWith('--glob=')) return asOptions(hiddenGlobs(view, ''));
+  if (option === '--glob' || option.startsWith('--glob=')) return excludeOptions(hiddenGlobs(view, ''));
   const set = /^--(branches|tags|remotes)(=|$)/.exec(option)?.[1];
   if (set === undefined) return [];
-  return asOptions(hiddenGlobs(view, set === 'branches' ? HEADS : set === 'tags' ? TAGS : REMOTES));
+  return excludeOptions(hiddenGlobs(view, set === 'branches' ? HEADS : set === 'tags' ? TAGS : REMOTES));
 }
 
 /** `--reflog` takes none, and one for `--stdin` holds for the first set in the input. */
@@ -115,7 +115,8 @@ function hiddenWorktreeHeads(view: View): string[] {
   return view.hiddenWorktrees.map((id) => `${id === '' ? 'main-worktree' : `worktrees/${id}`}/HEAD`);
 }
 
-function asOptions(patterns: readonly string[]): string[] {
+/** In front of a set of refs, or of all that a command may name. */
+export function excludeOptions(patterns: readonly string[]): string[] {
   return patterns.map((pattern) => `--exclude=${pattern}`);
 }
 

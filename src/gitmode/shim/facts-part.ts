@@ -79,9 +79,7 @@ agt_decorations() {
   agt_find_current "$@"
   agt_add=''
 ${localNamespaces([prefixes])
-  .map((namespace) =>
-    butCurrent('--decorate-refs-exclude=', namespace, '', namespace.slice(0, -1), prefixes, '  '),
-  )
+  .map((namespace) => butCurrent('--decorate-refs-exclude=', namespace, '', namespace.slice(0, -1), prefixes))
   .join('\n')}
   for agt_word in $agt_remotes; do
     agt_add="$agt_add ${namesOf(prefixes)

@@ -15,7 +15,7 @@ export function setsPart(prefixes: Prefixes, { walking, decorating }: Commands):
   const histories = [...walking, ...decorating];
   const local = localNamespaces([prefixes]);
   const exclude = (namespace: string, root: string) =>
-    butCurrent('--exclude=', namespace, root, `${namespace.slice(root.length)}*`, prefixes, '  ');
+    butCurrent('--exclude=', namespace, root, `${namespace.slice(root.length)}*`, prefixes);
   const under = (root: string) => local.filter((namespace) => namespace.startsWith(root));
   const ofRemotes = (root: string) =>
     `  for agt_word in $agt_remotes; do

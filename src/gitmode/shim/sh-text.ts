@@ -45,14 +45,13 @@ export function butCurrent(
   root: string,
   pattern: string,
   prefixes: Prefixes,
-  indent = '',
 ): string {
   const whole = `agt_add="$agt_add ${option}${pattern}"`;
-  if (!branchNamespaces([prefixes]).includes(namespace)) return `${indent}${whole}`;
-  return `${indent}case $agt_current in
-${indent}${patternFor(namespace)}) agt_but_current ${shellQuote(option)} ${shellQuote(namespace)} ${shellQuote(root)} ;;
-${indent}*) ${whole} ;;
-${indent}esac`;
+  if (!branchNamespaces([prefixes]).includes(namespace)) return `  ${whole}`;
+  return `  case $agt_current in
+  ${patternFor(namespace)}) agt_but_current ${shellQuote(option)} ${shellQuote(namespace)} ${shellQuote(root)} ;;
+  *) ${whole} ;;
+  esac`;
 }
 
 /**

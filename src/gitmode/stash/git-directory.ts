@@ -28,6 +28,7 @@ import { attempt } from '../../errors.ts';
 import { SHARED_STASH } from '../../filter/agent-refs.ts';
 import { parseGitConfig } from '../../git/files/config-file.ts';
 import type { GitDirectories } from '../../git/files/discover-repository.ts';
+import { OF_WORKTREE } from '../../git/files/ref-files.ts';
 import { STASH_DIRECTORIES } from '../../layout.ts';
 import type { GitAccess } from '../invocation.ts';
 
@@ -42,9 +43,6 @@ export interface StashDirectory {
 const OWN_FILES = ['HEAD', 'commondir', 'refs'];
 const COMMON_FILES = ['HEAD', 'config', 'logs', 'packed-refs', 'refs'];
 
-/** Refs of one worktree; git keeps them in the worktree's own git directory. */
-const OF_WORKTREE = /^refs\/(bisect|rewritten|worktree)\//;
-
 /** Undefined if git cannot list the refs: it also refuses the user's command, and says why. */
 export function openStashDirectory(place: GitDirectories, ask: GitAccess['ask']): StashDirectory | undefined {
   const listed = ask(['for-each-ref', '--format=%(objectname) %(refname)']);
@@ -53,6 +51,7 @@ export function openStashDirectory(place: GitDirectories, ask: GitAccess['ask'])
   const remove = () => rmSync(directory, { recursive: true, force: true });
   remove();
   try {
+    const isOther = (ref: string) => ref !== '' && ref !== SHARED_STASH && !OF_WORKTREE.test(ref);
     const refs = listed.stdout.split('\n').filter((line) => isOther(line.slice(line.indexOf(' ') + 1)));
     const linked = build(directory, place, refs);
     const path = join(directory, 'git');
@@ -68,10 +67,6 @@ export function openStashDirectory(place: GitDirectories, ask: GitAccess['ask'])
     remove();
     throw error;
   }
-}
-
-function isOther(ref: string): boolean {
-  return ref !== '' && ref !== SHARED_STASH && !OF_WORKTREE.test(ref);
 }
 
 /** Returns the names of the links in the git directory. */

@@ -11,7 +11,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { readRegularFile } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
 import { listRegistrations } from '../../git/files/discover-repository.ts';
-import { looseRefNames } from '../../git/files/ref-files.ts';
+import { looseRefNames, OF_WORKTREE } from '../../git/files/ref-files.ts';
 import type { View } from './view.ts';
 
 /** The variables for git, and the directory, which is to be deleted afterwards. */
@@ -35,7 +35,7 @@ function writeRefs(view: View, directory: string): void {
     const [object, ref = '', target] = line.split(' ');
     if (ref === '' || view.isHidden(ref)) continue;
     if (target) write(join(directory, ref), `ref: ${target}\n`);
-    else if (isOfWorktree(ref)) write(join(directory, relative(commonDir, gitDir), ref), `${object}\n`);
+    else if (OF_WORKTREE.test(ref)) write(join(directory, relative(commonDir, gitDir), ref), `${object}\n`);
     else packed.push(`${object} ${ref}\n`);
   }
   writeFileSync(join(directory, 'packed-refs'), packed.join(''));
@@ -46,11 +46,6 @@ function writeRefs(view: View, directory: string): void {
       copyLog(join(from, 'logs', name), join(to, 'logs', name));
   }
   if (view.hiddenWorktrees.includes('')) rmSync(join(directory, 'HEAD'), { force: true });
-}
-
-/** Each worktree has its own; git does not pack them. */
-function isOfWorktree(ref: string): boolean {
-  return /^refs\/(bisect|worktree|rewritten)\//.test(ref);
 }
 
 /** HEAD, ORIG_HEAD, MERGE_HEAD and the like. */

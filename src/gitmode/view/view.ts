@@ -84,8 +84,8 @@ export function isConfigTrue(value: string | undefined): boolean {
 }
 
 /** The short name of the current branch; undefined for a detached HEAD. */
-export function currentBranch(view: View): string | undefined {
-  const { exitCode, stdout } = view.ask(['symbolic-ref', '-q', 'HEAD']);
+export function currentBranch({ ask }: Pick<GitAccess, 'ask'>): string | undefined {
+  const { exitCode, stdout } = ask(['symbolic-ref', '-q', 'HEAD']);
   const ref = exitCode === 0 ? stdout.trim() : undefined;
   return ref?.startsWith(HEADS) ? ref.slice(HEADS.length) : undefined;
 }
