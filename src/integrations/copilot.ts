@@ -43,7 +43,6 @@ export const copilot: Integration = {
       ...['SubagentStop', 'Stop', 'SessionEnd'],
     ],
     matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS, PostToolUseFailure: TOOLS },
-    fields: () => ({ timeout: 30 }), // seconds
   }),
   mcp: {
     file: 'mcp-config.json',

@@ -25,7 +25,6 @@ export const crush: Integration = {
   settings: jsonHooks({
     events: ['PreToolUse'],
     matchers: { PreToolUse: '^(bash|edit|multiedit|write|download|agent|lsp_re.*|mcp_.*)$' },
-    fields: () => ({ timeout: 30 }), // seconds
     hasGroups: false,
   }),
 };

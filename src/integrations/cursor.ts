@@ -52,7 +52,6 @@ export const cursor: Integration = {
       ...['subagentStop', 'stop', 'sessionEnd'],
     ],
     matchers: { preToolUse: TOOLS, postToolUse: TOOLS, postToolUseFailure: TOOLS },
-    fields: () => ({ timeout: 30 }), // seconds
     hasGroups: false,
     start: '{ "version": 1 }\n',
   }),

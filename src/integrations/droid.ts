@@ -25,7 +25,6 @@ export const droid: Integration = {
       ...['Notification', 'SubagentStop', 'Stop', 'SessionEnd'],
     ],
     matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS },
-    fields: () => ({ timeout: 30 }), // seconds
     offSwitch: (settings: EventJson) =>
       objectOf(settings, 'hooks')['hooksDisabled'] === true ? 'hooks.hooksDisabled' : undefined,
   }),

@@ -133,18 +133,13 @@ export function readPrompt(json: EventJson) {
 const nameCall = (json: EventJson) => ({
   tool: firstWords(textOf(json, 'tool_name') ?? 'tool'),
   callId: textOf(json, 'tool_use_id'),
+  summary: summaryOfCall(objectOf(json, 'tool_input')),
 });
 
 export function readBefore(json: EventJson) {
   const files = filesOf(json);
   const texts = textsIn(objectOf(json, 'tool_input'), files);
-  return {
-    kind: 'before-tool',
-    ...nameCall(json),
-    summary: summaryOfCall(objectOf(json, 'tool_input')),
-    files,
-    texts,
-  } as const;
+  return { kind: 'before-tool', ...nameCall(json), files, texts } as const;
 }
 
 /** None for a tool that writes `files`: it does nothing else. */
@@ -173,12 +168,7 @@ function filesOf(json: EventJson): string[] {
 }
 
 export function readCall(json: EventJson, hasSucceeded: boolean) {
-  return {
-    kind: 'tool',
-    ...nameCall(json),
-    summary: summaryOfCall(objectOf(json, 'tool_input')),
-    outcome: hasSucceeded ? 'succeeded' : 'failed',
-  } as const;
+  return { kind: 'tool', ...nameCall(json), outcome: hasSucceeded ? 'succeeded' : 'failed' } as const;
 }
 
 /** @throws Error if it is no JSON object. */

@@ -136,11 +136,7 @@ function parseLine(line: string): LoggedFailure[] {
 }
 
 /** The last event that a hook of a tool has brought. */
-export interface LastEvent {
-  readonly at: string;
-  readonly event: string;
-  readonly cwd: string;
-}
+type LastEvent = Pick<LoggedFailure, 'at' | 'event' | 'cwd'>;
 
 function lastEventFile(stateDir: string, tool: string): string {
   return join(hooksDirectory(stateDir), `${tool}.last`);

@@ -93,21 +93,15 @@ function callAgt(event) {
   });
 }
 
-function answerIn(output) {
+function parse(output) {
   try {
-    return JSON.parse(output).answer;
+    return JSON.parse(output);
   } catch {
-    return undefined; // agt leaves the prompt to the model, and the tool runs
+    return {}; // agt leaves the prompt to the model, the tool runs, and nothing has gone back
   }
 }
-
-function contextIn(output) {
-  try {
-    return JSON.parse(output).context;
-  } catch {
-    return undefined; // nothing has gone back
-  }
-}
+const answerIn = (output) => parse(output).answer;
+const contextIn = (output) => parse(output).context;
 
 /** The parts of a tool's input that agt reads. */
 function inputOf(args) {

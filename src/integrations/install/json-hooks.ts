@@ -4,7 +4,7 @@
  */
 import type { FormattingOptions, JSONPath } from 'jsonc-parser';
 import { AgtError } from '../../errors.ts';
-import { type EventJson, objectOf, parseEventJson } from '../event.ts';
+import { type EventJson, objectOf } from '../event.ts';
 import { callsHook, type HookSettings } from './settings.ts';
 
 /** The hooks of agt for one agent. */
@@ -13,8 +13,8 @@ export interface JsonHooks {
   readonly events: readonly string[];
   /** By event: matches the tools that the hook is for. Events of other kinds have none. */
   readonly matchers?: Readonly<Record<string, string>>;
-  /** What the agent expects besides the command. */
-  readonly fields: (event: string) => object;
+  /** What the agent expects besides the command; 30 seconds are the default. */
+  readonly fields?: (event: string) => object;
   /** False: each entry of an event is a command itself. */
   readonly hasGroups?: boolean;
   /** A new file; without it an empty object. */
@@ -51,12 +51,7 @@ export function jsonHooks(hooks: JsonHooks): (tool: string) => HookSettings {
       const groups = groupsOf(settingsIn(await import('jsonc-parser'), text));
       return groups.flatMap(({ group }) => commandsOf(group)).find((command) => callsHook(command, tool));
     },
-    switchedOffBy: async (text) => {
-      const jsonc = await import('jsonc-parser');
-      return hooks.offSwitch?.(
-        parseEventJson(JSON.stringify(jsonc.parse(text, [], { allowTrailingComma: true }))),
-      );
-    },
+    switchedOffBy: async (text) => hooks.offSwitch?.(objectIn(await import('jsonc-parser'), text)),
   });
 }
 
@@ -65,7 +60,13 @@ interface EventGroup {
   readonly group: unknown;
 }
 
-function groupFor({ matchers = {}, fields, hasGroups }: JsonHooks, event: string, command: string) {
+const LONGEST_HOOK = () => ({ timeout: 30 });
+
+function groupFor(
+  { matchers = {}, fields = LONGEST_HOOK, hasGroups }: JsonHooks,
+  event: string,
+  command: string,
+) {
   const matcher = event in matchers ? { matcher: matchers[event] } : {};
   if (hasGroups === false) return { ...matcher, command, ...fields(event) };
   return { ...matcher, hooks: [{ type: 'command', command, ...fields(event) }] };
