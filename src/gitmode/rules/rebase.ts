@@ -40,8 +40,11 @@ export const rebase: Rule = (args, view) => {
   const parsed = parseOptions(args, REBASE_OPTIONS);
   if (parsed === undefined || hasOption(parsed, ...UNDER_WAY) || !updatesRefs(parsed, view)) return undefined;
   const range = rebasedRange(parsed, view);
-  const hidden = range === undefined ? [] : hiddenBranches(range, view);
-  if (range === undefined || hidden.length === 0) return undefined;
+  if (range === undefined) return undefined;
+  // git itself leaves those that a worktree has checked out.
+  const excluded = range.upstream === undefined ? [] : [`--no-merged=${range.upstream}`];
+  const hidden = hiddenBranchesIn([`--merged=${range.head}`, ...excluded], view);
+  if (hidden.length === 0) return undefined;
   if (hasOption(parsed, 'interactive')) {
     const editor = sequenceEditor(view);
     return editor === undefined ? undefined : { env: filterTodoList(hidden, editor), args };
@@ -74,8 +77,6 @@ interface RebasedRange {
   readonly head: string;
 }
 
-const UPSTREAM = '@{upstream}';
-
 /** Undefined if git would refuse. */
 function rebasedRange(parsed: ParsedOptions, view: View): RebasedRange | undefined {
   const isOn = (name: string) => lastOption(parsed, name, `no-${name}`)?.name === name;
@@ -91,14 +92,8 @@ function rebasedRange(parsed: ParsedOptions, view: View): RebasedRange | undefin
   return { upstream, onto: onto === undefined ? upstream : ontoCommit(onto, view), head };
 }
 
-function upstreamName({ args: [name = UPSTREAM] }: ParsedOptions): string {
+function upstreamName({ args: [name = '@{upstream}'] }: ParsedOptions): string {
   return name === '-' ? '@{-1}' : name;
-}
-
-/** The hidden branches that point to a commit of the range. git itself leaves those that a worktree has checked out. */
-function hiddenBranches({ upstream, head }: RebasedRange, view: View): string[] {
-  const excluded = upstream === undefined ? [] : [`--no-merged=${upstream}`];
-  return hiddenBranchesIn([`--merged=${head}`, ...excluded], view);
 }
 
 export function hiddenBranchesIn(filters: readonly string[], view: View): string[] {
@@ -115,7 +110,8 @@ function isUpToDate({ upstream, onto, head }: RebasedRange, parsed: ParsedOption
   if (upstream === undefined || onto === undefined || hasOption(parsed, ...FORCING)) return false;
   if (!view.gitIsAtLeast(2, 44) && isConfigTrue(configValue(view, 'rebase.autosquash'))) return false;
   if (mergeBase(onto, head, view) !== onto || mergeBase(upstream, head, view) !== onto) return false;
-  const fork = usesForkPoint(parsed, view) ? forkPoint(upstreamName(parsed), head, view) : undefined;
+  const question = ['merge-base', '--fork-point', upstreamName(parsed), head];
+  const fork = usesForkPoint(parsed, view) ? onlyLine(view.ask(question).stdout) : undefined;
   if (fork !== undefined && fork !== onto) return false;
   return view.ask(['rev-list', '--min-parents=2', '--max-count=1', `${onto}..${head}`]).stdout === '';
 }
@@ -126,10 +122,6 @@ function usesForkPoint(parsed: ParsedOptions, view: View): boolean {
   if (parsed.args.length > 0 || hasOption(parsed, 'keep-base')) return false;
   const configured = configValue(view, 'rebase.forkpoint');
   return configured === undefined || isConfigTrue(configured);
-}
-
-function forkPoint(upstream: string, head: string, view: View): string | undefined {
-  return onlyLine(view.ask(['merge-base', '--fork-point', upstream, head]).stdout);
 }
 
 function ontoCommit(name: string, view: View): string | undefined {

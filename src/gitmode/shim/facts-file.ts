@@ -48,8 +48,6 @@ export const MARKS = {
 /** The file is dated back by this time: every later change is newer, even within one tick of the clock. */
 const MARGIN_MS = 1000;
 
-type Configuration = readonly ConfigEntry[];
-
 export function updateFactsFile(view: View, env: NodeJS.ProcessEnv): void {
   if (!statOrUndefined(agtDirectory(view.commonDir))?.isDirectory()) return;
   if (!hasRefFiles(view.commonDir, env) || !hasNoSettings(localConfigPath(view.commonDir))) return;
@@ -59,7 +57,8 @@ export function updateFactsFile(view: View, env: NodeJS.ProcessEnv): void {
     const isForThisHome = present[0]?.endsWith(homeOf(env)) === true;
     const lasting = isForThisHome ? present.slice(0, 2) : configuredFacts(view, env);
     if (lasting === undefined) return;
-    const lines = [...lasting, headLine(view), worktreesLine(view), ''];
+    const branch = view.currentAgentBranch;
+    const lines = [...lasting, branch === undefined ? '' : `ref: ${branch}`, worktreesLine(view), ''];
     if (lines.join('\n') !== present.join('\n') || isOlderThanWorktrees(file, view))
       writeIfNewest(file, lines.join('\n'), view, env);
   } catch {
@@ -123,10 +122,6 @@ function hidesOtherRemotes(view: View): boolean {
   return view.namespaces.some((namespace) => namespace.startsWith(REMOTES) && !ofRemotes.includes(namespace));
 }
 
-function headLine({ currentAgentBranch }: View): string {
-  return currentAgentBranch === undefined ? '' : `ref: ${currentAgentBranch}`;
-}
-
 function worktreesLine(view: View): string {
   const ids = subdirectories(join(view.commonDir, 'worktrees'));
   const others = view.gitDir === view.commonDir ? ids : ids.filter((id) => id !== basename(view.gitDir));
@@ -136,15 +131,15 @@ function worktreesLine(view: View): string {
 }
 
 /** Whether the setting can make git decorate in a pipe, without an option that asks for it. */
-function mayDecorate({ key }: Configuration[number]): boolean {
+function mayDecorate({ key }: ConfigEntry): boolean {
   return key === 'log.decorate' || key === 'format.pretty' || key.startsWith('pretty.');
 }
 
-function choosesDecorations({ key, value }: Configuration[number]): boolean {
+function choosesDecorations({ key, value }: ConfigEntry): boolean {
   return key === 'log.excludedecoration' || (key === 'log.initialdecorationset' && value === 'all');
 }
 
-function pushesMore({ key, value }: Configuration[number]): boolean {
+function pushesMore({ key, value }: ConfigEntry): boolean {
   return (
     (key === 'push.default' && value === 'matching') ||
     /^remote\..*\.push$/s.test(key) ||
@@ -152,7 +147,7 @@ function pushesMore({ key, value }: Configuration[number]): boolean {
   );
 }
 
-function fetchesWildcard(remote: string, configuration: Configuration): boolean {
+function fetchesWildcard(remote: string, configuration: readonly ConfigEntry[]): boolean {
   return configuration.some(
     ({ key, value }) => key === `remote.${remote}.fetch` && !value.startsWith('^') && value.includes('*'),
   );
@@ -176,7 +171,7 @@ function configurationFiles(view: View, env: NodeJS.ProcessEnv): string[] {
 }
 
 /** All settings of git, or undefined if git reads some from files that the shim does not compare. */
-function readConfiguration(view: View, env: NodeJS.ProcessEnv): Configuration | undefined {
+function readConfiguration(view: View, env: NodeJS.ProcessEnv): readonly ConfigEntry[] | undefined {
   if (Object.keys(env).some((name) => /^GIT_(CONFIG(?!_NOSYSTEM$)|REPLACE_REF_BASE)/.test(name)))
     return undefined;
   const compared = new Set(configurationFiles(view, env));
