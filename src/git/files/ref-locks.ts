@@ -68,10 +68,7 @@ function mayHold({ pid, program, words, areExact, cwd }: RunningProcess, places:
   return cwd === undefined || places.some((place) => cwd === place || cwd.startsWith(`${place}/`));
 }
 
-const LOCKED = [
-  /Unable to create '(.*\.lock)': File exists/,
-  /could not lock config file (.*): File exists/,
-] as const;
+const LOCKED = /(?:Unable to create '(.*)\.lock'|could not lock config file (.*)): File exists/;
 
 /** A killed git leaves at most these: on a ref, on HEAD that leads to it, on packed refs. */
 export const MOST_LOCKS = 3;
@@ -81,19 +78,15 @@ export const MOST_LOCKS = 3;
  * moments: agt removes one that no running git can hold. An index may be locked while a person writes a message.
  */
 export async function isLockGone(git: Pick<Git, 'cwd' | 'env'>, message: string): Promise<boolean> {
-  const lock = lockIn(message);
-  const found = lock === undefined ? undefined : discoverRepository(git.cwd, git.env);
-  if (lock === undefined || found === undefined) return false;
+  const [, file, config] = LOCKED.exec(message) ?? [];
+  const locked = file ?? config;
+  const found = locked === undefined ? undefined : discoverRepository(git.cwd, git.env);
+  if (found === undefined) return false;
   const { commonDir, top } = found;
-  const path = resolve(top ?? git.cwd, lock); // git has changed to the top directory
+  const path = resolve(top ?? git.cwd, `${locked}.lock`); // git has changed to the top directory
   if (path.endsWith('/index.lock') || !isBelow(commonDir, path)) return false;
   await breakStaleLocks([path], async () => [git.cwd, commonDir, ...worktreesOf(commonDir)]);
   return !existsSync(path);
-}
-
-function lockIn(message: string): string | undefined {
-  const [other, config] = LOCKED.map((pattern) => pattern.exec(message)?.[1]);
-  return other ?? (config === undefined ? undefined : `${config}.lock`);
 }
 
 function isBelow(directory: string, path: string): boolean {

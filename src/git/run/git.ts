@@ -25,6 +25,7 @@ export type { Git };
 
 export interface GitRun {
   readonly exitCode: number;
+  /** Empty if `onOutput` got it. */
   readonly stdout: Buffer;
   readonly stderr: string;
 }
@@ -111,13 +112,10 @@ export function spawnGit(git: Git, args: readonly string[], options: SpawnOption
   }
 }
 
-export interface GitEnd {
+export interface GitEnd extends Omit<GitRun, 'exitCode'> {
   /** Null if a signal ended it. */
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Empty if `onOutput` got it. */
-  readonly stdout: Buffer;
-  readonly stderr: string;
 }
 
 /** Without `input`, its standard input stays open. @throws the system's error if it could not be started. */
