@@ -47,11 +47,14 @@ export async function runGitMode(
     publishes ||= COMMANDS.get(decision.line.command)?.publishes;
     if (publishes) requirePrefixes(invocation);
     const refusal = isOfUser ? undefined : refusalOf(invocation.refuses, decision.line, invocation.git);
-    if (refusal !== undefined) return refuse(refusal);
+    if (refusal !== undefined) {
+      writeSync(2, `${refusal}\n`);
+      return EXIT.failed; // as a git whose hook has refused
+    }
     captureBefore(decision.line, invocation);
   } catch (error) {
     if (publishes) throw error;
-    warn(`nothing is hidden: ${reasonOf(error)}`);
+    warn(`nothing is hidden: ${(error as Error).message}`);
   }
   for (const { error } of invocation.problems) warn(error.message);
   const stash = stashRun(decision.line, invocation, git.path);
@@ -112,16 +115,6 @@ function requirePrefixes({ repository, problems }: Invocation): void {
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && !['', '0', 'false', 'no'].includes(value);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** With the exit code of a git whose hook has refused. */
-function refuse(line: string): number {
-  writeSync(2, `${line}\n`);
-  return EXIT.failed;
 }
 
 function warn(text: string): void {

@@ -6,7 +6,7 @@
  * no branch of the user's while a hidden branch points to a commit of the current branch.
  */
 import { HEADS } from '../../git/files/ref-files.ts';
-import { lastOption, optionTable, type ParsedOption, parseOptions } from '../command-line/options.ts';
+import { lastOption, optionTable, parseOptions } from '../command-line/options.ts';
 import { configValue, currentBranch, isConfigTrue, namespacesUnder, type View } from '../view/view.ts';
 import { fetch } from './fetch.ts';
 import { filterTodoList, hiddenBranchesIn, NO_EDITOR, sequenceEditor } from './rebase.ts';
@@ -31,7 +31,12 @@ function rebasing(given: Rewrite, view: View): Rewrite | undefined {
   if (parsed === undefined || !isConfigTrue(configValue(view, 'rebase.updaterefs'))) return undefined;
   const option = lastOption(parsed, 'rebase', 'no-rebase');
   const configured = configuredKey(view);
-  const kind = option === undefined ? configValue(view, configured) : optionValue(option);
+  const kind =
+    option === undefined
+      ? configValue(view, configured)
+      : option.name === 'no-rebase'
+        ? 'false'
+        : (option.value ?? 'true');
   const hidden = isOn(kind) ? hiddenBranchesIn(['--merged=HEAD'], view) : [];
   if (hidden.length === 0) return undefined;
   const withConfig = (...more: string[]) => ({ ...given, config: [...(given.config ?? []), ...more] });
@@ -52,10 +57,6 @@ function configuredKey(view: View): string {
   const branch = currentBranch(view);
   const key = `branch.${branch}.rebase`;
   return branch !== undefined && view.config(key).length > 0 ? key : 'pull.rebase';
-}
-
-function optionValue({ name, value }: ParsedOption): string {
-  return name === 'no-rebase' ? 'false' : (value ?? 'true');
 }
 
 function isOn(kind: string | undefined): boolean {

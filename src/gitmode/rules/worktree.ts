@@ -13,21 +13,22 @@ const WORKTREE_LIST_OPTIONS = optionTable('porcelain v|verbose expire= z');
 export const worktree: Rule = (args, view) => {
   const parsed = args[0] === 'list' ? parseOptions(args.slice(1), WORKTREE_LIST_OPTIONS) : undefined;
   if (parsed === undefined || parsed.args.length > 0 || view.hiddenWorktrees.length === 0) return undefined;
-  const records = view.ask(['worktree', 'list', '--porcelain', '-z']);
-  const hidden = records.stdout
+  const listed = view.ask(['worktree', 'list', '--porcelain', '-z']);
+  const hidden = listed.stdout
     .split('\0\0')
     .filter(Boolean)
     .map((record) => isHiddenRecord(record, view));
-  if (!hidden.includes(true) || records.exitCode !== 0) return undefined;
+  if (!hidden.includes(true) || listed.exitCode !== 0) return undefined;
   return {
     filtered: () => {
       const { exitCode, stdout } = view.capture(['worktree', ...args]);
       if (exitCode !== 0) return { exitCode, stdout };
       const separator = hasOption(parsed, 'z') ? '\0\0' : '\n\n';
+      const records = stdout.split(separator);
       return {
         exitCode,
         stdout: hasOption(parsed, 'porcelain')
-          ? withoutRecords(stdout, hidden, separator)
+          ? records.filter((_, i) => hidden[i] !== true).join(separator)
           : withoutRows(stdout, hidden),
       };
     },
@@ -37,11 +38,6 @@ export const worktree: Rule = (args, view) => {
 function isHiddenRecord(record: string, view: View): boolean {
   const path = /^worktree ([^\0]*)/.exec(record)?.[1];
   return path !== undefined && view.isHiddenWorktree(path);
-}
-
-function withoutRecords(text: string, hidden: readonly boolean[], separator: string): string {
-  const records = text.split(separator);
-  return records.filter((_, i) => hidden[i] !== true).join(separator);
 }
 
 /** The blanks after the path, before the hash or `(bare)`, in a row. */

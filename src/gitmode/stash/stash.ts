@@ -18,19 +18,14 @@ import { inSession, mayNameStash, withSessionStash } from './words.ts';
 
 const CHANGES_NO_STASH = /^(list|show|create)$/;
 
-/** Runs the command on the session's stash. Returns git's exit code. */
-export type StashRun = () => Promise<number>;
-
-/** Undefined: git gets the line as it was given. `line` has aliases expanded, `git` is the path of the real git. */
-export function stashRun(line: CommandLine, invocation: Invocation, git: string): StashRun | undefined {
+/**
+ * Runs the command on the session's stash, and returns git's exit code. Undefined: git gets the line as it was given. `line`
+ * has aliases expanded, `git` is the path of the real git.
+ */
+export function stashRun(line: CommandLine, invocation: Invocation, git: string) {
   if (line.command !== 'stash' || line.args.includes('-h') || line.args.includes('--help')) return undefined;
-  const session = sessionWithStash(invocation);
+  const session = invocation.repository && sessionOfWorktree(invocation.repository);
   return session && (() => run({ line, invocation, session, git }));
-}
-
-/** The session in whose sandbox git runs. */
-function sessionWithStash({ repository }: Invocation): GuardedSession | undefined {
-  return repository && sessionOfWorktree(repository);
 }
 
 /** The words that git gets: in a sandbox `stash@{0}` is the session's. `given` are those that a rule has made. */
@@ -44,7 +39,7 @@ export function sandboxWords(
   if (!mayNameStash(words) || line.command === SHELL_ALIAS) return given;
   const { repository, cwd, env } = invocation;
   const parsed = parseCommandLine(words);
-  if (parsed === undefined || repository === undefined || sessionWithStash(invocation) === undefined)
+  if (parsed === undefined || repository === undefined || sessionOfWorktree(repository) === undefined)
     return given;
   if (!hasRefFiles(repository.commonDir, env)) return given;
   const args = withSessionStash(parsed.command, parsed.args, { ...repository, cwd });

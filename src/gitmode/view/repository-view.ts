@@ -160,7 +160,8 @@ interface Remembered {
 function findVisibleAgentCommits(view: View): boolean {
   const agtDir = agtDirectory(view.commonDir);
   const file = visibleHistoryFile(agtDir);
-  const remembered = readRemembered(file, view.agentEmail);
+  const cached = readJson(file) as Remembered | undefined;
+  const remembered = cached?.email === view.agentEmail ? cached : undefined;
   if (remembered?.found) return true;
   const tips = visibleTips(view);
   const oldTips = new Set(remembered?.tips);
@@ -185,11 +186,6 @@ function visibleTips(view: View): string[] {
   // A detached HEAD holds a commit itself; any other HEAD names a branch, which is among the refs.
   const head = readHeadFile(view.gitDir)?.commit ?? '';
   return [...new Set([head, ...visible.map((line) => line.slice(0, line.indexOf(' ')))])].filter(Boolean);
-}
-
-function readRemembered(file: string, email: string): Remembered | undefined {
-  const remembered = readJson(file) as Remembered | undefined;
-  return remembered?.email === email ? remembered : undefined;
 }
 
 /** Without a cache, git is asked again: there may be no `<common>/agt`, or it may be read-only. */
