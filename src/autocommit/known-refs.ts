@@ -27,10 +27,7 @@ export function readKnownRefs({
   const found = readJson(knownRefsFile(agtDir, sessionId)) as Partial<KnownRefs> | null | undefined;
   const { tip, tipTree, tipManifest, commits } = found ?? {};
   if (tip === undefined || tipTree === undefined || !Array.isArray(commits)) return undefined;
-  const isText = (value: unknown) => typeof value === 'string';
-  return [tip, tipTree, tipManifest ?? '', ...commits].every(isText)
-    ? { tip, tipTree, tipManifest, commits }
-    : undefined;
+  return { tip, tipTree, tipManifest, commits };
 }
 
 /** Not flushed: agt does without a damaged file. */

@@ -237,14 +237,10 @@ export async function listUnreachable(
   const others = commits.filter((commit) => !from.includes(commit));
   if (others.length > 1 && (await areReachable(git, others, from))) return found;
   for (const commit of others) {
-    if (!(await isReachable(git, commit, [...from, ...found])) && (await isCommit(git, commit)))
-      found.push(commit);
+    if (await isReachable(git, commit, [...from, ...found])) continue;
+    if ((await gitAnswer(git, ['cat-file', '-t', commit])) === 'commit') found.push(commit);
   }
   return found;
-}
-
-async function isCommit(git: Git, commit: string): Promise<boolean> {
-  return (await gitAnswer(git, ['cat-file', '-t', commit])) === 'commit';
 }
 
 async function isReachable(git: Git, commit: string, from: readonly string[]): Promise<boolean> {

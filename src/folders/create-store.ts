@@ -2,21 +2,11 @@
  * Makes the store of a folder under a temporary name, complete with its session, and renames it: a killed agt leaves no
  * half of one, and of two at once the first one wins.
  */
-import {
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type IndexBytes, seedStatCache } from '../autocommit/stat-cache/seed.ts';
+import { type IndexBytes, readIndexBytes, seedStatCache } from '../autocommit/stat-cache/seed.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { requireSpace } from '../disk/free-space.ts';
-import { readRegularFile } from '../disk/read-file.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { stateHome } from '../disk/state-home.ts';
 import { AgtError, errorCode, succeeds } from '../errors.ts';
@@ -187,12 +177,10 @@ async function readBaseline(user: Repository, folder: string): Promise<Baseline 
   const hash = await gitAnswer(inDirectory(user.git, folder), ['rev-parse', '--show-object-format']);
   if (hash !== 'sha1' && hash !== 'sha256') return undefined;
   try {
-    const path = join(gitDir, 'index');
-    const { mtimeMs, ctimeMs } = lstatSync(path);
-    const bytes = readRegularFile(path);
-    const { split, entries } = parseIndex(bytes, hash === 'sha256' ? 32 : 20);
-    const size = entries.reduce((sum, { offset }) => sum + bytes.readUInt32BE(offset + SIZE_OFFSET), 0);
-    return split ? undefined : { user, folder, hash, index: { bytes, mtimeMs, ctimeMs }, size };
+    const index = readIndexBytes(gitDir);
+    const { split, entries } = parseIndex(index.bytes, hash === 'sha256' ? 32 : 20);
+    const size = entries.reduce((sum, { offset }) => sum + index.bytes.readUInt32BE(offset + SIZE_OFFSET), 0);
+    return split ? undefined : { user, folder, hash, index, size };
   } catch {
     return undefined; // no index, or a damaged one
   }

@@ -20,7 +20,7 @@ export async function pluginFiles(
   const manifest = {
     name: 'agt',
     version,
-    description: DESCRIPTION,
+    description: 'Records each step of the agent, and goes back to any of them',
     author: { name: 'agt' },
     license: 'MIT',
   };
@@ -33,5 +33,3 @@ export async function pluginFiles(
     ...(plugin.hasCommands ? ([['commands/undo.md', AGT_PLUGIN_TEXTS.undo]] as const) : []),
   ]);
 }
-
-const DESCRIPTION = 'Records each step of the agent, and goes back to any of them';

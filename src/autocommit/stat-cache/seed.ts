@@ -8,13 +8,14 @@
  *
  * If anything is unexpected, no cache is made, and the autocommit reads everything.
  */
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { clockAfter, readFileClock } from '../../disk/file-clock.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
 import { hasStat, isRacy, type StatOf, setBack, withStatData } from '../../git/files/index-stat.ts';
@@ -148,11 +149,11 @@ export interface IndexBytes {
   readonly ctimeMs: number;
 }
 
-function readIndexBytes(gitDir: string): IndexBytes {
+/** @throws Error without a regular file. */
+export function readIndexBytes(gitDir: string): IndexBytes {
   const path = join(gitDir, 'index');
-  const bytes = readFileSync(path);
   const { mtimeMs, ctimeMs } = lstatSync(path);
-  return { bytes, mtimeMs, ctimeMs };
+  return { bytes: readRegularFile(path), mtimeMs, ctimeMs };
 }
 
 /**

@@ -127,19 +127,11 @@ export async function capturedLogs(git: Git, commit: string): Promise<Map<string
     git,
     entries.map(({ oid }) => oid),
   );
-  return joinParts(entries.map(({ path }, i) => [decodePath(path), contents[i]?.content ?? Buffer.alloc(0)]));
-}
-
-function joinParts(parts: readonly (readonly [path: string, bytes: Buffer])[]): Map<string, Buffer> {
-  const numbered = parts.map(([path, bytes]) => {
-    const [name = '', number] = path.split(':');
-    return { name, number: Number(number), bytes };
+  const parts = entries.map(({ path }, i) => {
+    const [name = '', number] = decodePath(path).split(':');
+    return { name, number: Number(number), bytes: contents[i]?.content ?? Buffer.alloc(0) };
   });
-  const logs = Map.groupBy(numbered, ({ name }) => name);
-  return new Map(
-    [...logs].map(([name, some]) => [
-      name,
-      Buffer.concat(some.toSorted((a, b) => a.number - b.number).map(({ bytes }) => bytes)),
-    ]),
-  );
+  parts.sort((a, b) => a.number - b.number);
+  const logs = Map.groupBy(parts, ({ name }) => name);
+  return new Map([...logs].map(([name, some]) => [name, Buffer.concat(some.map(({ bytes }) => bytes))]));
 }
