@@ -31,9 +31,10 @@ export function removeOnly(
   path: string,
   mayRemove: (path: string, stat: Stats) => boolean,
   isOwnMount = false,
+  refused?: string[],
 ): readonly string[] {
   refuseMounts(path, isOwnMount);
-  return removeAt(Buffer.from(path).toString('latin1'), mayRemove, isOwnMount);
+  return removeAt(Buffer.from(path).toString('latin1'), mayRemove, isOwnMount, refused);
 }
 
 export interface Remaining {
@@ -47,18 +48,10 @@ export interface Remaining {
 export function removePossible(
   path: string,
   mayRemove: (path: string, stat: Stats) => boolean,
-  isOwnMount = false,
+  isOwnMount: boolean,
 ): Remaining {
-  refuseMounts(path, isOwnMount);
   const refused: string[] = [];
-  const paths = removeAt(
-    Buffer.from(path).toString('latin1'),
-    mayRemove,
-    isOwnMount,
-    refused,
-    'removing the sandbox',
-  );
-  return { paths, refused };
+  return { paths: removeOnly(path, mayRemove, isOwnMount, refused), refused };
 }
 
 /** The user lacks a permission, or the file system is read-only. */
@@ -72,8 +65,8 @@ export function removeAt(
   mayRemove: (path: string, stat: Stats) => boolean = () => true,
   isOwnMount = false,
   refused?: string[],
-  what = 'deleting',
 ): readonly string[] {
+  const what = refused === undefined ? 'deleting' : 'removing the sandbox';
   const remaining: string[] = [];
   const keep = (path: string) => {
     remaining.push(path);
