@@ -59,18 +59,16 @@ async function askEach<Answer>(
   read: (reader: StreamReader) => Promise<Answer>,
 ): Promise<Answer[]> {
   if (names.length === 0) return [];
-  const asked = await Promise.all(names.map((name) => (name.includes('\n') ? oidOf(git, name) : name)));
+  // The questions are lines, so a git of its own finds a name with a line break.
+  const oidOf = async (name: string) =>
+    (await resolveObject(git, Buffer.from(name, 'latin1').toString())) ?? MISSING;
+  const asked = await Promise.all(names.map((name) => (name.includes('\n') ? oidOf(name) : name)));
   const questions = Buffer.from(asked.map((name) => `${command} ${name}\n`).join(''), 'latin1');
   return ask(git, questions, async (reader) => {
     const answers: Answer[] = [];
     for (const _ of names) answers.push(await read(reader));
     return answers;
   });
-}
-
-/** The questions are lines, so a git of its own finds a name with a line break. */
-async function oidOf(git: Git, name: string): Promise<string> {
-  return (await resolveObject(git, Buffer.from(name, 'latin1').toString())) ?? MISSING;
 }
 
 const MISSING = '0'.repeat(40);

@@ -62,18 +62,8 @@ export interface MeasuredPack extends Pack {
   readonly young: number;
 }
 
-export interface UnreachableObjects {
-  readonly packs: readonly MeasuredPack[];
-  /** Unreachable loose objects that are old enough to be deleted, and bytes of those that are too young. */
-  readonly loose: { readonly count: number; readonly bytes: number; readonly young: number };
-}
-
 /** `before`, in Unix seconds: unreachable objects that were written earlier may be deleted. */
-export async function measureUnreachable(
-  git: Git,
-  objectsDir: string,
-  before: number,
-): Promise<UnreachableObjects> {
+export async function measureUnreachable(git: Git, objectsDir: string, before: number) {
   const loose = new Map(listLooseObjects(objectsDir).map((object) => [object.oid, object]));
   const packs = listPacks(objectsDir).flatMap((pack) => openPack(objectsDir, pack));
   packs.sort((a, b) => b.index.count - a.index.count);
@@ -87,11 +77,12 @@ export async function measureUnreachable(
     }
   });
   return {
-    packs: packs.map((pack) => measurePack(pack, before)),
+    packs: packs.map((pack): MeasuredPack => measurePack(pack, before)),
     loose: sumLoose([...loose.values()], before),
   };
 }
 
+/** The unreachable loose objects that are old enough to be deleted, and bytes of those that are too young. */
 function sumLoose(objects: readonly LooseObject[], before: number) {
   const sums = { count: 0, bytes: 0, young: 0 };
   for (const { time, bytes } of objects) {

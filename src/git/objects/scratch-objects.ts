@@ -13,6 +13,7 @@ import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { pause } from '../../process/wait.ts';
 import type { Git } from '../run/git.ts';
 import { type NewObject, objectName, wholeObject } from './commits.ts';
+import { hashNameOf } from './hash.ts';
 
 export interface ScratchObjects {
   /** Writes new objects into `dir`. */
@@ -35,21 +36,23 @@ export async function withScratchObjects<T>(
   const parent = scratchDirectory(agtDir);
   for (const path of abandonedDirectories(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;
-  const cleanUp = () => {
-    if (dir !== undefined) removePersistently(dir);
-    removeIfEmpty(parent);
+  const cleanUp = (remove: (directory: string) => void) => {
+    if (dir !== undefined) remove(dir);
+    attempt(() => rmdirSync(parent)); // another command may use it
   };
-  return sayWhenInterrupted(cleanUp, async () => {
-    try {
-      dir = makeIn(parent);
-      initialize(dir, [join(commonDir, 'objects'), git.env['GIT_OBJECT_DIRECTORY']]);
-      const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
-      return await action({ git: { ...git, env }, dir });
-    } finally {
-      if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
-      removeIfEmpty(parent);
-    }
-  });
+  return sayWhenInterrupted(
+    () => cleanUp(removePersistently),
+    async () => {
+      try {
+        dir = makeIn(parent);
+        initialize(dir, [join(commonDir, 'objects'), git.env['GIT_OBJECT_DIRECTORY']]);
+        const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
+        return await action({ git: { ...git, env }, dir });
+      } finally {
+        cleanUp((directory) => rmSync(directory, { recursive: true, force: true }));
+      }
+    },
+  );
 }
 
 /** Another agt, which has nothing in `parent` any more, may delete it at any moment. */
@@ -71,14 +74,12 @@ function initialize(dir: string, others: readonly (string | undefined)[]): void 
   writeFileSync(join(dir, 'objects/info/alternates'), lines.join(''));
 }
 
-const SHA256_LENGTH = 64;
-
 /** For a git that moves refs: a repository of its own, with these objects. `like` is the name of any. */
 export function scratchRepository({ git, dir }: ScratchObjects, like: string): Git {
   mkdirSync(join(dir, 'refs'), { recursive: true });
   writeFileSync(join(dir, 'HEAD'), 'ref: refs/heads/none\n');
   const format =
-    like.length === SHA256_LENGTH
+    hashNameOf(like) === 'sha256'
       ? '[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n'
       : '';
   writeFileSync(join(dir, 'config'), format);
@@ -108,8 +109,4 @@ function removePersistently(directory: string): void {
     attempt(() => rmSync(directory, { recursive: true, force: true })); // git created a file in it meanwhile
     pause(RETRY_MS);
   }
-}
-
-function removeIfEmpty(directory: string): void {
-  attempt(() => rmdirSync(directory)); // another command uses it
 }
