@@ -106,7 +106,9 @@ function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found 
 
 /** Without a git directory whose HEAD can be read, it asks nothing about HEAD. */
 async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefined): Promise<Found> {
-  const head = nameOfHead(target.lostGitDir);
+  const { lostGitDir } = target;
+  // The HEAD of a registration as another worktree knows it.
+  const head = lostGitDir === undefined ? 'HEAD' : `worktrees/${basename(lostGitDir)}/HEAD`;
   const names = [
     gitDir === undefined ? 'of a damaged HEAD' : `${head}^{commit}`,
     `${target.userRef ?? ''}^{commit}`,
@@ -152,11 +154,6 @@ export async function readOwnRefs(git: Git, target: CaptureTarget): Promise<Refs
   const own = { gitDir, tip, tipTree, tipManifest, shadow, user: undefined, userGit, isKnown };
   const gitDirFiles = userGit?.files ?? { operation: null, files: new Map(), unreadable: [] };
   return { ...own, head: { ref: null, commit: null }, gitDirFiles, warnings: [] };
-}
-
-/** The HEAD of a registration as another worktree knows it. */
-function nameOfHead(lostGitDir: string | undefined): string {
-  return lostGitDir === undefined ? 'HEAD' : `worktrees/${basename(lostGitDir)}/HEAD`;
 }
 
 /** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */

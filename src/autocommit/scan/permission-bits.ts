@@ -13,10 +13,14 @@ export class PermissionBits {
   private readonly usual: Record<Kind, number> | undefined;
   /** Entries with unusual bits. Without a last snapshot all entries: what is usual is not known yet. */
   private readonly noted: [path: string, kind: Kind, bits: number][] = [];
-  private readonly cached: { files: CachedFiles; kept: Uint8Array }[] = [];
+  private readonly files: CachedFiles | undefined;
+  private readonly kept: Uint8Array;
 
-  constructor(last: SnapshotManifest | undefined) {
+  /** Of the cached files those count that have a 1 in `kept`. Most of their paths never become a string. */
+  constructor(last: SnapshotManifest | undefined, files: CachedFiles | undefined, kept: Uint8Array) {
     this.usual = last === undefined ? undefined : readModes(last).usual;
+    this.files = files;
+    this.kept = kept;
   }
 
   file(path: string, { mode }: { readonly mode: number }): void {
@@ -26,11 +30,6 @@ export class PermissionBits {
 
   directory(path: string, mode: number): void {
     this.note(path, 'directory', mode & BITS);
-  }
-
-  /** All cached files with a 1 in `kept`. Most of their paths never become a string. */
-  files(files: CachedFiles, kept: Uint8Array): void {
-    this.cached.push({ files, kept });
   }
 
   /** `retained` are entries of the last manifest for paths that were not scanned. */
@@ -58,12 +57,11 @@ export class PermissionBits {
   private *cachedEntries(
     isWanted: (kind: Kind, bits: number) => boolean,
   ): Generator<[path: string, kind: Kind, bits: number]> {
-    for (const { files, kept } of this.cached) {
-      for (let row = 0; row < files.length; row++) {
-        const mode = files.mode(row);
-        const kind = kept[row] === 1 ? kindOf(mode) : undefined;
-        if (kind !== undefined && isWanted(kind, mode & BITS)) yield [files.path(row), kind, mode & BITS];
-      }
+    const { files, kept } = this;
+    for (let row = 0; files !== undefined && row < files.length; row++) {
+      const mode = files.mode(row);
+      const kind = kept[row] === 1 ? kindOf(mode) : undefined;
+      if (kind !== undefined && isWanted(kind, mode & BITS)) yield [files.path(row), kind, mode & BITS];
     }
   }
 
@@ -75,10 +73,9 @@ export class PermissionBits {
       if (of === kind && !isListed) counts.set(bits, (counts.get(bits) ?? 0) + 1);
     };
     for (const [, of, bits] of this.noted) count(of, bits);
-    for (const { files, kept } of this.cached) {
-      for (let row = 0; row < files.length; row++)
-        if (kept[row] === 1) count(kindOf(files.mode(row)), files.mode(row) & BITS);
-    }
+    const { files, kept } = this;
+    for (let row = 0; files !== undefined && row < files.length; row++)
+      if (kept[row] === 1) count(kindOf(files.mode(row)), files.mode(row) & BITS);
     // In a tie the smaller number, so that the order of the walk does not matter.
     return [...counts].sort(([a, n], [b, m]) => m - n || a - b)[0]?.[0] ?? fallback;
   }

@@ -124,10 +124,9 @@ function collectPermissions(
   { directories, kept }: Walked,
   read: ReadonlyMap<string, HashedFile>,
 ): PermissionBits {
-  const permissions = new PermissionBits(before);
+  const permissions = new PermissionBits(before, cache?.files, kept);
   for (const [path, mode] of directories) permissions.directory(path, mode);
   for (const [path, { stat }] of read) permissions.file(path, stat);
-  if (cache !== undefined) permissions.files(cache.files, kept);
   return permissions;
 }
 

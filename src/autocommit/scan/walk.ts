@@ -19,7 +19,7 @@ import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import type { Source } from '../source.ts';
 import { type CachedDirectories, CachedDirectoriesBuilder } from '../stat-cache/cached-directories.ts';
-import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
+import { joinPath } from '../stat-cache/cached-files.ts';
 import {
   FEW_BYTES,
   FEW_FILES,
@@ -173,17 +173,11 @@ export class Walked {
     const cached = this.cachedDirectories as CachedDirectories;
     this.directoriesToCache.copy(cached, row);
     this.noteDirectory(path, cached.mode(row), cached.isEmpty(row));
-    this.keepUnchanged(files, files.rowsIn(path));
-    for (const child of cached.childrenOf(path)) this.visit(child);
-  }
-
-  private keepUnchanged(files: CachedFiles, rows: Uint32Array): void {
-    const { unchanged, kept } = this;
-    for (let i = 0; i < rows.length; i++) {
-      const row = rows[i] as number;
-      if (unchanged[row] === 1) kept[row] = 1;
+    for (const row of files.rowsIn(path)) {
+      if (this.unchanged[row] === 1) this.kept[row] = 1;
       else this.visit(files.path(row));
     }
+    for (const child of cached.childrenOf(path)) this.visit(child);
   }
 
   private noteDirectory(path: string, mode: number, isEmpty: boolean): void {
