@@ -103,17 +103,10 @@ export function watchSessions(repository: Repository, options: WatchOptions) {
   const captureOrSleep = async () => {
     const first = waiting.shift();
     if (first !== undefined) return first();
-    const next = nextDue();
-    const waitMs = next === undefined ? undefined : next.due - Date.now();
-    if (next !== undefined && waitMs !== undefined && waitMs <= 0) await capture(next.session);
-    else await pause.sleep(waitMs);
-  };
-
-  const nextDue = () => {
-    const dues = [...sessions.values()].flatMap((session) =>
-      session.due === undefined ? [] : [{ session, due: session.due }],
-    );
-    return dues.sort((a, b) => a.due - b.due)[0];
+    const [next] = [...sessions.values()].sort((a, b) => a.due - b.due);
+    const waitMs = (next?.due ?? Number.POSITIVE_INFINITY) - Date.now();
+    if (next !== undefined && waitMs <= 0) await capture(next);
+    else await pause.sleep(Number.isFinite(waitMs) ? waitMs : undefined);
   };
 
   /** Waits `waitMs` for another agt that is working on the session. Returns true if the capture was complete. */

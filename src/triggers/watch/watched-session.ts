@@ -28,7 +28,7 @@ export class WatchedSession {
   reason: string | undefined = NOT_TRIED;
   private folder: FolderWatcher | undefined;
   /** When to capture even if no change is known. At first now, since files may have changed before. */
-  private retryTime: number | undefined = Date.now();
+  private retryTime = Date.now();
 
   constructor(record: SessionRecord, { debounceMs, intervalMs }: WatchTimes, onFirstChange: () => void) {
     this.record = record;
@@ -36,10 +36,9 @@ export class WatchedSession {
     this.onFirstChange = onFirstChange;
   }
 
-  /** When to capture next, in milliseconds since 1970; undefined if nothing has changed. */
-  get due(): number | undefined {
-    const times = [this.debounce.due(), this.retryTime].filter((time) => time !== undefined);
-    return times.length === 0 ? undefined : Math.min(...times);
+  /** When to capture next, in milliseconds since 1970; infinite if nothing has changed. */
+  get due(): number {
+    return Math.min(this.debounce.due() ?? Number.POSITIVE_INFINITY, this.retryTime);
   }
 
   /** True if the watched folder was deleted or replaced. */
@@ -70,7 +69,7 @@ export class WatchedSession {
 
   captureStarted(): void {
     this.debounce.started();
-    this.retryTime = undefined;
+    this.retryTime = Number.POSITIVE_INFINITY;
   }
 
   retryAfter(ms: number): void {
