@@ -65,22 +65,15 @@ export function foldersNamed(fence: Fence, call: BeforeTool, home: string | unde
   const reached = [...words].flatMap((word) => {
     const target = realTarget(absolute(cwd, word.replace(OF_HOME, home ?? '~')));
     const top = behind(fence, target)?.top;
-    if (top !== undefined || !isUpwards(word) || pathIn(own, target) !== undefined) return top ?? [];
-    return others.filter((other) => pathIn(target, other) !== undefined && !isBeside(own, other));
+    const isUpwards = word.split('/').includes('..');
+    if (top !== undefined || !isUpwards || pathIn(own, target) !== undefined) return top ?? [];
+    const isSandbox = (other: string) => pathIn(dirname(own), other) !== undefined;
+    return others.filter((other) => pathIn(target, other) !== undefined && !isSandbox(other));
   });
   return [...new Set([...filesBehind(fence, call).map(({ top }) => top), ...named, ...reached])];
 }
 
 const OF_HOME = /^(?:~|\$HOME|\$\{HOME\})(?=\/)/;
-
-function isUpwards(word: string): boolean {
-  return word.split('/').includes('..');
-}
-
-/** Another sandbox. */
-function isBeside(own: string, other: string): boolean {
-  return pathIn(dirname(own), other) !== undefined;
-}
 
 function spellings(path: string, home: string | undefined): string[] {
   const inHome = home === undefined || home === '' ? undefined : pathIn(realPath(home), path);

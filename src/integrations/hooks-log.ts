@@ -107,10 +107,10 @@ function shorten(log: string): void {
 export function readFailures(env: NodeJS.ProcessEnv): LoggedFailure[] {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) return [];
-  const texts = [hooksLog(stateDir), reserveFile(stateDir)].map(readIfThere);
-  return texts
-    .flatMap((text) => text.split('\n').flatMap(parseLine))
-    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const lines = [hooksLog(stateDir), reserveFile(stateDir)].flatMap((file) => readIfThere(file).split('\n'));
+  // A power cut left a part of a line.
+  const failures = lines.flatMap((line) => attempt(() => JSON.parse(line) as LoggedFailure) ?? []);
+  return failures.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 /** `agt status` shows failures of the last day, at most so many. */
@@ -129,10 +129,6 @@ export function recentFailures(
     .filter(({ at, cwd }) => now.getTime() - Date.parse(at) < SHOWN_MS && isInside(cwd))
     .filter((failure) => !isSettled(failure))
     .slice(-MOST_SHOWN);
-}
-
-function parseLine(line: string): LoggedFailure[] {
-  return attempt(() => [JSON.parse(line) as LoggedFailure]) ?? []; // a power cut left a part of a line
 }
 
 /** The last event that a hook of a tool has brought. */
@@ -186,15 +182,11 @@ export function logKilled(env: NodeJS.ProcessEnv): void {
     attempt(() => {
       const hook = JSON.parse(readlinkSync(path)) as RunningHook;
       unlinkSync(path);
-      logFailure(env, { ...hook, pending: true }, killed(hook.cwd));
+      const problem = 'agt was killed before its snapshot was complete; the next one has the changes';
+      const hints = [`to take one now: agt -C ${shellQuote(hook.cwd)} snapshot`];
+      logFailure(env, { ...hook, pending: true }, new AgtError(problem, { hints }));
     }); // another agt may have been faster
   }
-}
-
-function killed(cwd: string): AgtError {
-  return new AgtError('agt was killed before its snapshot was complete; the next one has the changes', {
-    hints: [`to take one now: agt -C ${shellQuote(cwd)} snapshot`],
-  });
 }
 
 /** Paths. */

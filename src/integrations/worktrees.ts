@@ -12,7 +12,7 @@ import type { Repository } from '../repository/repository.ts';
 import { endOwnership, takeOwnership } from '../running/marks.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { ownerOf } from '../session/owner.ts';
-import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
+import { listRecords, readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 
 export interface WorktreeRequest {
@@ -27,13 +27,8 @@ export interface WorktreeRequest {
   readonly agent: string;
 }
 
-export interface Worktree {
-  readonly record: SessionRecord;
-  readonly isNew: boolean;
-}
-
 /** An agent that comes back with the same name gets the same sandbox. */
-export async function createWorktree(repository: Repository, request: WorktreeRequest): Promise<Worktree> {
+export async function createWorktree(repository: Repository, request: WorktreeRequest) {
   const { cwd, now, profile, pid } = request;
   const { id, present } = findFreeId(repository, idOf(request), profile);
   if (present !== undefined) return { record: present, isNew: false };
@@ -58,15 +53,11 @@ function idOf({ prefix, name }: WorktreeRequest): SessionId {
 const DIGEST_LENGTH = 6;
 
 /** A session that has ended keeps its name, and so does one that a person has made. */
-function findFreeId(
-  repository: Repository,
-  wanted: SessionId,
-  profile: string,
-): { id: SessionId; present?: SessionRecord } {
+function findFreeId(repository: Repository, wanted: SessionId, profile: string) {
   for (let n = 1; ; n++) {
     const id = (n === 1 ? wanted : `${wanted}-${n}`) as SessionId;
     const record = readRecord(repository, id);
-    if (record === undefined) return { id };
+    if (record === undefined) return { id, present: undefined };
     const isOurs = record.profile === profile && isActive(record);
     if (isOurs && existsSync(record.sandbox)) return { id, present: record };
   }
