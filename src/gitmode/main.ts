@@ -8,6 +8,7 @@ import { agtDirectory } from '../layout.ts';
 import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
 import { COMMANDS, usesFacts } from './commands.ts';
+import { warn } from './guard/capture.ts';
 import { captureBefore } from './guard/guard.ts';
 import { refusalOf } from './guard/refuse.ts';
 import { sessionsHere } from './guard/sessions.ts';
@@ -115,10 +116,6 @@ function requirePrefixes({ repository, problems }: Invocation): void {
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && !['', '0', 'false', 'no'].includes(value);
-}
-
-function warn(text: string): void {
-  writeSync(2, `warning: agt: ${text}\n`);
 }
 
 /** Prints all bytes in git's place, and ends as git does if the reader is gone or nothing can be written. */

@@ -29,8 +29,6 @@ const FLAGS = new Set(
   ),
 );
 
-const DISABLE_FLAG = '--disable-agt';
-
 /** The options before the command, each with the next word if that is its value. */
 function optionsBeforeCommand(words: readonly string[]): (readonly string[])[] {
   const options: (readonly string[])[] = [];
@@ -53,7 +51,7 @@ export function parseCommandLine(words: readonly string[]): CommandLine | undefi
 /** Removes `--disable-agt` from the global options, also of a line that parseCommandLine() does not know. */
 export function dropDisableFlag(words: readonly string[]): { words: readonly string[]; disabled: boolean } {
   const options = optionsBeforeCommand(words);
-  const kept = options.filter(([option]) => option !== DISABLE_FLAG);
+  const kept = options.filter(([option]) => option !== '--disable-agt');
   const rest = words.slice(options.flat().length);
   return { words: [...kept.flat(), ...rest], disabled: kept.length < options.length };
 }

@@ -45,12 +45,12 @@ export function captureSession(
 /** A warning of agt autocommit. */
 const NESTED = /: sandbox\/(.+)\/\.git: belongs to a nested repository$/;
 
-export function warnOfRepository(path: string): void {
-  print(`warning: agt: this command can delete the repository ${path}, and no snapshot holds its commits`);
+export function warn(text: string): void {
+  print(`warning: agt: ${text}`);
 }
 
 export function warnNotCaptured(reason: string): void {
-  print(`warning: agt: the session was not captured before this command: ${reason}`);
+  warn(`the session was not captured before this command: ${reason}`);
 }
 
 /** Its output would be among git's, so only its errors are read. */

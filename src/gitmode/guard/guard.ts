@@ -11,7 +11,7 @@ import { type GitAccess, type Invocation, openInvocation } from '../invocation.t
 import { inSession } from '../stash/words.ts';
 import { openView } from '../view/repository-view.ts';
 import { beforeDashes } from './at-risk.ts';
-import { captureSession, warnNotCaptured, warnOfRepository } from './capture.ts';
+import { captureSession, warn, warnNotCaptured } from './capture.ts';
 import { type GuardedSession, sessionOfWorktree, sessionsAtRisk, sessionsHere } from './sessions.ts';
 
 /** For words of the real git at `path`. */
@@ -47,7 +47,8 @@ export function captureBefore(line: CommandLine, invocation: Invocation): void {
       // A repository inside a sandbox has commits that the repository of the session has not.
       const isOwn = repository !== undefined && isSameDirectory(repository.commonDir, session.commonDir);
       const nested = captureSession(session, { label, keep: isOwn ? keep : [] }, env);
-      if (isOwn) for (const path of repositoriesAtRisk(line, nested, git)) warnOfRepository(path);
+      for (const path of isOwn ? repositoriesAtRisk(line, nested, git) : [])
+        warn(`this command can delete the repository ${path}, and no snapshot holds its commits`);
     }
   } catch (error) {
     warnNotCaptured((error as Error).message);

@@ -5,12 +5,12 @@
  *
  * Limits: `git commit` at the end of a merge, and a command whose agt was killed, leave the entry in the shared stash.
  */
-import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { SESSION_STASH, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import type { CommandLine } from '../command-line/parse.ts';
+import { warn } from '../guard/capture.ts';
 import { sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
 import { isConfigTrue } from '../view/view.ts';
@@ -48,7 +48,7 @@ export function autostashMove(line: CommandLine, invocation: Invocation): (() =>
       keepReflog(repository, git.ask);
     } catch (error) {
       const reason = (error as Error).message;
-      writeSync(2, `warning: agt: what git set aside is in the stash of the whole repository: ${reason}\n`);
+      warn(`what git set aside is in the stash of the whole repository: ${reason}`);
     }
   };
 }

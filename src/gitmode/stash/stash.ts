@@ -4,12 +4,12 @@
  *
  * Limit: a program that calls the real git by its path uses the shared stash.
  */
-import { writeSync } from 'node:fs';
 import { AgtError, EXIT, systemFailure } from '../../errors.ts';
 import type { GitDirectories } from '../../git/files/discover-repository.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { runAsChild } from '../../git/run/become.ts';
 import { type CommandLine, parseCommandLine, repositoryOptions, SHELL_ALIAS } from '../command-line/parse.ts';
+import { warn } from '../guard/capture.ts';
 import { type GuardedSession, sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
 import { openStashDirectory, type StashDirectory } from './git-directory.ts';
@@ -96,7 +96,7 @@ function stash(own: SessionStash, args: readonly string[]): Promise<number> {
       keepReflog(directories, git.ask);
     } catch (error) {
       const reason = systemFailure(error) ?? (error as Error).message;
-      writeSync(2, `warning: agt: git is done, but ${directory.path} stays: ${reason}\n`);
+      warn(`git is done, but ${directory.path} stays: ${reason}`);
     }
   });
 }
