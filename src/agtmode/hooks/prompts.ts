@@ -70,7 +70,7 @@ export function parsePrompt(prompt: string): PromptCommand | undefined {
 const OPTIONS = /^(\d+|(\S+\s+)?-\S+)(\s+(\d+|-\S*))*$/;
 
 /** `undo foo`, `undo turn 2`, `accept foo yes`: nobody says that of agt. */
-const MOVE_TO = /^(undo|redo|accept|reject) (\S+|turns? \d+|\S+ yes)$/;
+const MOVE_TO = /^(undo|redo) (\S+|turns? \d+)$|^(accept|reject) \S+ yes$/;
 
 /** `undo`, `undo 2`, `undo step 2`, `redo 3 turns`. */
 function lineOfMove(words: string): string[] | undefined {
