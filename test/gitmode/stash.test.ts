@@ -179,9 +179,7 @@ test('a stash keeps its session from remove --merged, and each end of the sessio
   expect(agtOk(repository, 'session', 'show', 's1')).toMatch(/^stash +On agt\/s1: two\n +On agt\/s1: one$/m);
   expect(agtOk(repository, 'reject', 's1')).toContain(line('2 stashed changes'));
   expect(shown()).toEqual(['On agt/s1: two', 'On agt/s1: one']);
-  expect(agt(repository, 'remove', 's1', '--delete-branch').stderr).toContain(
-    'has 2 stashed changes and files',
-  );
+  expect(agt(repository, 'remove', 's1', '--delete-branch').stderr).toContain('has 2 stashed changes, files');
   git(repository, 'gc', '-q', '--prune=now');
   agtOk(repository, 'undo', 's1');
   mode(sandbox, 'stash', 'pop', '-q');

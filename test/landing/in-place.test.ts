@@ -111,7 +111,7 @@ test('work that the session took along is the user’s: unaccept brings it back,
     expect([exitCode, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^error: nothing to undo: "s1" is at its first step\n(?:hint: .*\n)*hint: your own work .*: agt restore s1 \w+\n$/,
+        /^error: nothing to undo: "s1" has no earlier step of its own, and an undo stops at the beginning of the session\n(?:hint: .*\n)*hint: your own work .*: agt restore s1 \w+\n$/,
       ),
     ]);
   }

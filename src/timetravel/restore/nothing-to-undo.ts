@@ -48,7 +48,7 @@ export function nothingToUndo({ record }: Session, way: Way): AgtError {
   const reason =
     earlier.length === 0
       ? current > 0
-        ? `"${id}" has no step of its own before this one; an undo goes back to nothing from before the session`
+        ? `"${id}" has no earlier step of its own, and an undo stops at the beginning of the session`
         : `"${id}" is at its ${current < 0 && steps.length > 0 ? 'start' : 'first step'}`
       : isAttached(record)
         ? `no earlier snapshot of "${id}" would change anything`

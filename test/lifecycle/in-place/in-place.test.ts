@@ -147,7 +147,10 @@ test('undo and redo in place: files, index, HEAD and work branch; never back to 
   agtOk(repository, 'undo');
   expect(shown()).toBe('## agt/s1');
   for (const [command, stderr] of [
-    [['undo'], 'error: nothing to undo: "s1" is at its first step\nhint: see: agt session log s1\n'],
+    [
+      ['undo'],
+      'error: nothing to undo: "s1" has no earlier step of its own, and an undo stops at the beginning of the session\nhint: see: agt session log s1\n',
+    ],
     [
       ['session', 'restore', '--to', 'before the session', '--dry-run'],
       'error: that snapshot has your own work from before session "s1"\n' +

@@ -37,9 +37,7 @@ export const sessionNew = defineCommand({
   positionals: { name: option.value('session id (default: sess-<date>-<time>-<random>)') },
   options: {
     id: option.value('session id, in place of the argument'),
-    from: option.value(
-      'start from this session, commit or branch, to which its work comes home (default: HEAD)',
-    ),
+    from: option.value('start from this session, commit or branch to land on (default: HEAD)'),
     fetch: option.flag('fetch the branch of --from REMOTE/BRANCH first'),
     pr: option.value(
       'start from this pull request or merge request, by its number, of origin or of --from REMOTE',
