@@ -185,5 +185,6 @@ export async function revertAmong(
   const by = revertsSince(git, tip, landed).find((one) => missing.includes(one));
   if (by === undefined) return undefined;
   const merged = await resolveObject(git, `${landed.commit}^2`);
-  return (await isAncestor(git, merged ?? landed.commit, head)) ? by : undefined;
+  const isHere = merged === undefined ? landedAs(git, landed, head) : isAncestor(git, merged, head);
+  return (await isHere) ? by : undefined;
 }

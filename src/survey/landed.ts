@@ -99,11 +99,21 @@ function nameNow(git: Git, branch: string): string | undefined {
 
 /** The commits of the branch that have taken acceptances back since the last one, newest first. */
 export function revertsSince(git: Git, tip: string, landed: Landed): string[] {
-  const commits = landingsOf(landed).flatMap(({ onto, commit }) => (onto === landed.onto ? commit : []));
+  const all = landingsOf(landed).filter(({ onto }) => onto === landed.onto);
+  const gone = notIn(git, new Set(all.map(({ commit }) => commit)), new Set([tip]));
+  const forms = findForms(
+    git,
+    tip,
+    all.filter(({ commit }) => gone.has(commit)),
+    new Set(),
+    all,
+  );
+  const commits = all.map(({ commit }) => forms.get(commit) ?? commit);
+  const last = commits.at(-1) ?? landed.commit;
   const revertOf = findReverts(git, tip, commits);
-  const graph = readCommitGraph(git, [tip, landed.commit]);
+  const graph = readCommitGraph(git, [tip, last]);
   return [...new Set(commits.flatMap((commit) => revertOf(commit) ?? []))]
-    .filter((by) => !graph.has(landed.commit, by))
+    .filter((by) => !graph.has(last, by))
     .toSorted((a, b) => (graph.has(a, b) ? -1 : 1));
 }
 

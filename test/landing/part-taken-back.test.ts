@@ -93,3 +93,16 @@ test('a fork from before the first acceptance lands what the branch has lost of 
   expect(agtOk(repository, 'list')).toMatch(/^fork .* \+1 -0 .* clean/m);
   expect(agtOk(repository, 'accept', 'fork')).toMatch(/1 file changed, \+1 -0\n {2}A one/);
 });
+
+test('an amended acceptance that was synced and reverted is no work that the branch has', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  writeFileSync(join(sandbox, 'a'), '2\n');
+  git(sandbox, 'commit', '-qam', 'by the agent');
+  agtOk(repository, 'accept', 's1', '--keep');
+  git(repository, 'commit', '-q', '--amend', '-m', 'amended');
+  agtOk(repository, 'sync', 's1');
+  git(repository, 'revert', '--no-edit', 'HEAD');
+  const revert = git(repository, 'rev-parse', '--short=10', 'HEAD');
+  expect(agt(repository, 'accept', 's1').stderr).toContain(`on "main": git revert ${revert}\n`);
+  expect(agtOk(repository, 'sync', 's1')).toContain(`main has reverted work of this session (${revert})`);
+});

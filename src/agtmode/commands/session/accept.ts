@@ -275,7 +275,7 @@ function describeAccept(
   if (!done) return lines([...all, ...indented(result.message)]);
   const place = record.working_copy === 'in-place' ? ' in a sandbox' : '';
   const back = kept ? '' : `  (${branch} is as before, and the session is back${place})`;
-  const after = later.length > 0 ? `  (first the same for ${listSome(later.toReversed())}, if landed)` : back;
+  const after = later.length > 0 ? '  (first unaccept what landed after it)' : back;
   all.push(`undo     agt session unaccept ${id}${after}`);
   if (!kept) all.push(`         agt undo ${id}  (the session is back, and ${branch} keeps the work)`);
   return lines(all);
