@@ -96,7 +96,10 @@ async function advise(
   const list = `see: ${commandToList(record)}`;
   const rest = found?.words ?? words;
   const label = rest.join(' ');
-  if ((isUndo || rest.length > 1) && history.some((snapshot) => snapshot.label === label)) {
+  const isLabel = history.some((one) => one.label === label);
+  // A time has blanks, and no quotes were around it.
+  const isTime = !isLabel && rest.length > 1 && (await tryToFind(session, label, context, history));
+  if (isTime || (isLabel && (isUndo || rest.length > 1))) {
     const back = [restore, shellQuote(label), ...(paths.length > 0 ? ['--', ...paths.map(shellQuote)] : [])];
     return { hints: [`to go to that snapshot: ${back.join(' ')}`, list] };
   }
@@ -109,8 +112,7 @@ async function advise(
   // A snapshot with paths after -- is right: the error is about something else.
   if (meant.length === 0 || (meant.length === paths.length && others.length > 0)) return NONE;
   const [spec = ''] = others;
-  const named =
-    others.length === 1 && (await session.find(spec, context.now(), history).catch(() => undefined));
+  const named = others.length === 1 && (await tryToFind(session, spec, context, history));
   const snapshot = named ? spec : await newestOther(session, history, meant.map(placeOf), context.now());
   const path = meant.map(shellQuote).join(' ');
   const all = meant.length > 1 ? 'all of these; give one alone: ' : '';
@@ -118,6 +120,9 @@ async function advise(
     return { hints: [`no earlier snapshot has another version of ${all}${path}`, list], isPath: true };
   return { hints: [`to bring a path back: ${restore} ${shown(snapshot)} -- ${path}`, list], isPath: true };
 }
+
+const tryToFind = (session: Session, spec: string, context: Context, history: readonly Snapshot[]) =>
+  session.find(spec, context.now(), history).catch(() => undefined);
 
 /** No shell needs quotes for `@{1}`. */
 function shown(snapshot: string): string {

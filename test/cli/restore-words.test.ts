@@ -47,6 +47,9 @@ test('agt restore [ID] [SNAPSHOT] [-- PATH…] is one grammar, inside of a sessi
       stderr: expect.stringMatching(stderr),
     });
   expect(agt(sandbox, 'restore', '@{1}', 'a').stderr).toMatch(/^error: unknown argument "a"\n/);
+  expect(agt(repository, 'restore', 's1', '0', 'minutes', 'ago').stderr).toContain(
+    "hint: to go to that snapshot: agt restore s1 '0 minutes ago'\n",
+  );
   expect(texts()).toBe('222');
 });
 
