@@ -28,7 +28,7 @@ export const ui = defineCommand({
     'Serve a page for the repository here on 127.0.0.1 and print its address, which only works with the token in it. The ' +
     'page lists the sessions live, and shows the timeline of each, diffs, files at any moment and a search. It can restore, ' +
     'undo, fork, accept and the like: each behind a preview, by the commands of agt. A second agt ui prints the address of ' +
-    'the first. Ctrl-C ends it; without an open page it ends after an hour. --export writes the timeline, the review and the ' +
+    'the first one; with and without --all they are two. Ctrl-C ends it; without an open page it ends after an hour. --export writes the timeline, the review and the ' +
     'diffs of one session into a single file, without the contents of keys and logins.',
   options: {
     port: option.value('listen on this port (default: a free one)'),

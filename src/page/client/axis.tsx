@@ -1,6 +1,6 @@
 /** Time from left to right: turns as blocks, in them each snapshot; beside them the edits of a person, and forks. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Row, Step, Turn } from './api.ts';
+import { isSaved, type Row, type Step, type Turn } from './api.ts';
 import { ago, clock, kindOf, plural, promptOf, titleOf } from './format.ts';
 import { Button } from './shell.tsx';
 
@@ -12,7 +12,8 @@ const SPANS = [
 ] as const;
 const SHORTEST = 10_000;
 
-const LANES = ['Agent', 'By hand', 'Forks'] as const;
+/** A saved page has one session alone. */
+const LANES = ['Agent', 'By hand', ...(isSaved ? [] : ['Forks'])];
 
 /** Distances of lines on the axis, in seconds. */
 const GRID = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 43_200, 86_400, 604_800].map((s) => s * 1000);
