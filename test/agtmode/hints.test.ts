@@ -239,9 +239,8 @@ test('a word that is nearly a session, a command or a number', () => {
   expect(said('list', 'my')).toContain('error: no session "my" in ');
   expect(said('autocommit')).toContain('hint: without a session: agt snapshot\n');
   expect(said('snapshot', 'ls')).toContain('hint: use: agt snapshot list\n');
-  expect(said('snapshot', 'before it')).toMatch(
-    /\nhint: to name the snapshot: agt snapshot --label 'before it'\n$/,
-  );
+  for (const words of [['before it'], ['--label', 'before', 'it']])
+    expect(said('snapshot', ...words)).toContain(": agt snapshot --label 'before it'\n");
   expect(said('help', 'nonsense')).toBe(
     'error: "nonsense" is not a command of agt or git\nhint: see: agt help, agt help -a\n',
   );

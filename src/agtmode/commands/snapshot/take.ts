@@ -88,7 +88,8 @@ export const snapshot = defineCommand({
 
 /** A path: the folder whose first snapshot agt would take. */
 async function take(context: Context, given: string | undefined, options: AutocommitOptions) {
-  const place = given === undefined ? context : openContext(requireDirectory(context, given), context.env);
+  const directory = given === undefined ? undefined : requireDirectory(context, given, options.label);
+  const place = directory === undefined ? context : openContext(directory, context.env);
   const user = await place.repositoryIfAny();
   const record = user && sessionContaining(user, place.cwd);
   if (user !== undefined && record !== undefined) {
@@ -111,7 +112,7 @@ function coverNote({ cwd }: Context, given: string | undefined, { session: { rec
 }
 
 /** The real path. */
-function requireDirectory({ cwd }: Context, given: string): string {
+function requireDirectory({ cwd }: Context, given: string, named?: string): string {
   const path = resolve(cwd, given);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory() === true) return realPath(path);
@@ -119,7 +120,8 @@ function requireDirectory({ cwd }: Context, given: string): string {
   const hint = 'give a folder, or leave it out for the current directory';
   if (stat !== undefined) throw new AgtError(`${cannot}: it is no folder`, { hints: [hint] });
   const other = OTHER_COMMANDS.get(given);
-  const label = `to name the snapshot: agt snapshot --label ${shellQuote(given)}`;
+  const words = [named, given].filter(Boolean).join(' ');
+  const label = `to name the snapshot: agt snapshot --label ${shellQuote(words)}`;
   const hints = other === undefined ? [hint, label] : [`use: ${other}`, hint];
   throw new AgtError(`${cannot}: there is no such folder`, { hints });
 }
