@@ -2,7 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
-import { FEW, listSome } from '../errors.ts';
+import { attempt, FEW, listSome } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, findRenames } from '../git/objects/raw-diff.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
@@ -204,14 +204,13 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
     ...names,
   ]);
   const tracked = fieldsOf(listed).map(displayPath);
+  // Undefined also where a file is in the place of a directory above it.
+  const statOf = (name: string) => attempt(() => lstatSync(join(checkout, name)));
   // git does not add what is staged as deleted.
-  const isThere = (name: string) => lstatSync(join(checkout, name), { throwIfNoEntry: false }) !== undefined;
-  const files = names.filter((name) => tracked.includes(name) || isThere(name));
+  const files = names.filter((name) => tracked.includes(name) || statOf(name) !== undefined);
   // git takes no path behind a link.
   const isBehindLink = (name: string) =>
-    parentDirectories(name).some((path) =>
-      lstatSync(join(checkout, path), { throwIfNoEntry: false })?.isSymbolicLink(),
-    );
+    parentDirectories(name).some((path) => statOf(path)?.isSymbolicLink());
   const chosen = files.some(isBehindLink) ? '--all' : `-- ${files.map(quotedPathspec).join(' ')}`;
   const ignored = await ignoredPaths(session.sandboxGit, [...paths, ...both]);
   const add = files.length === 0 ? '' : `${at} add ${ignored.size > 0 ? '-f ' : ''}${chosen} && `;

@@ -1,5 +1,5 @@
 /** The hint to commit files in the sandbox that are in the way. */
-import { symlinkSync } from 'node:fs';
+import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -43,4 +43,18 @@ test('the hint to commit what is in the way adds an ignored link that leads nowh
   const [, commit = ''] = /hint: link: not tracked\nhint: commit .* first: (.*)\n/.exec(stderr) ?? [];
   expect(run('sh', ['-c', commit], { cwd: repository }).exitCode).toBe(0);
   agtOk(repository, 'sync', 's1');
+});
+
+test('a file in the place of a directory is no error of its own in that hint', () => {
+  write(join(repository, 'd/f'), 'f\n');
+  git(repository, 'add', 'd');
+  git(repository, 'commit', '-qm', 'd');
+  agtOk(repository, 'sync', 's1');
+  rmSync(join(sandbox, 'd'), { recursive: true });
+  write(join(sandbox, 'd'), 'a file\n');
+  write(join(repository, 'b'), 'user\n');
+  git(repository, 'commit', '-qam', 'user');
+  expect(agt(repository, 'sync', 's1', '--rebase').stderr).toMatch(
+    /\nhint: commit d\/f in the sandbox first: /,
+  );
 });
