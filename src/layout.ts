@@ -92,7 +92,10 @@ export const sharedDirectory = (agtDir: string) => join(agtDir, 'shared');
 export const sharedFile = (agtDir: string, sessionId: string) =>
   join(sharedDirectory(agtDir), `${sessionId}.json`);
 
-/** Held while a push runs, and while one in the background waits until it is time. No session id begins with a dot. */
+/**
+ * Held while a push, a pull or a deletion changes a copy, and while a push in the background waits until it is time. No
+ * session id begins with a dot.
+ */
 export const pushLocks = (agtDir: string, sessionId: string) => ({
   running: join(locksDirectory(agtDir), `.push-${sessionId}`),
   waiting: join(locksDirectory(agtDir), `.push-later-${sessionId}`),

@@ -83,7 +83,7 @@ async function pickOnto(
 export async function rebaseByGit(
   git: Git,
   branch: string,
-  without: '' | { readonly tip: string; readonly last: string } | undefined,
+  without: { readonly tip: string; readonly last: string } | undefined,
 ): Promise<number> {
   // With --onto, git leaves out the history of one commit alone.
   const both = without && (await plainCommit(git, `${without.tip}^{tree}`, [without.tip, without.last]));

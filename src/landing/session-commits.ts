@@ -117,7 +117,7 @@ export async function isThere(git: Git, commit: string, tip: string, tree: strin
   return !(await gitLines(git, words)).includes(commit);
 }
 
-/** Of the commit and its first parent. */
+/** Those of the commit and its first parent. */
 async function treesOf(git: Git, commit: string) {
   return (await findObjects(git, [`${commit}^{tree}`, `${commit}^^{tree}`])).map((one) => one?.oid);
 }

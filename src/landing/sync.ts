@@ -272,7 +272,7 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
 
 /** Nothing of the user's stash, and no other branch, may move with it. */
 async function runSync(git: Git, { operation, branch, tip, dropped: { last } }: SyncResult): Promise<number> {
-  if (operation === 'rebase') return rebaseByGit(git, branch, last && { tip, last });
+  if (operation === 'rebase') return rebaseByGit(git, branch, last ? { tip, last } : undefined);
   const words = ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch];
   const options = { env: { GIT_EDITOR: ':' }, stdout: 'ignore', stderr: 'inherit' } as const;
   return (await runGit(git, words, options)).exitCode;

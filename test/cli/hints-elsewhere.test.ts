@@ -1,4 +1,4 @@
-/** What agt advises about another directory works where the user reads it. */
+/** Commands that agt advises about another directory work where the user reads them. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

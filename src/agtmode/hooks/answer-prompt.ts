@@ -154,7 +154,7 @@ export function runAgt(line: readonly string[], { env, cwd }: Context) {
     });
 }
 
-/** What a list of snapshots quotes stays as it is. */
+/** A list of snapshots quotes people, so its lines stay as they are. */
 const asAnswer = (text: string) => text.replace(/^(?!@\{)[^\n]*(\n(?!@\{)[^\n]*)*/gm, asPrompts).trimEnd();
 
 /** Commands that agt advises, as prompts. */

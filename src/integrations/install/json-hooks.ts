@@ -13,7 +13,7 @@ export interface JsonHooks {
   readonly events: readonly string[];
   /** By event: matches the tools that the hook is for. Events of other kinds have none. */
   readonly matchers?: Readonly<Record<string, string>>;
-  /** What the agent expects besides the command; 30 seconds are the default. */
+  /** The agent expects these besides the command; 30 seconds are the default. */
   readonly fields?: (event: string) => object;
   /** False: each entry of an event is a command itself. */
   readonly hasGroups?: boolean;

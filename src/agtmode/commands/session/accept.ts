@@ -102,7 +102,7 @@ export const sessionAccept = defineSessionCommand({
     const isEarlier = result.warnings.includes(acceptedBefore(result.record));
     const { text, failed = false } = isEarlier
       ? await describeEarlier(session.with(result.record), result)
-      : { text: describeAccept(result, back, shared.ids.slice(shared.ids.indexOf(session.id) + 1)) };
+      : { text: describeAccept(result, back, (shared.ids.at(-1) ?? session.id) === session.id) };
     return { json: acceptJson(result, args.dryRun), text, failed, trouble: result.trouble };
   },
 });
@@ -233,12 +233,8 @@ async function describeEarlier(session: Session, { onto, commit = '' }: AcceptRe
   return { text, failed: fate.isLost };
 }
 
-/** `later`: sessions that the same command accepts after this one. */
-function describeAccept(
-  result: AcceptResult,
-  returned: string | undefined,
-  later: readonly string[],
-): string {
+/** `isLast`: the same command accepts no session after this one. */
+function describeAccept(result: AcceptResult, returned: string | undefined, isLast: boolean): string {
   const { record, onto, commit, worktree, changes, shown, leftOut, leftOutCommits = [] } = result;
   const { kept, after: planned = [], ignored = [], merged = [] } = result;
   const { session_id: id } = record;
@@ -275,7 +271,7 @@ function describeAccept(
   if (!done) return lines([...all, ...indented(result.message)]);
   const place = record.working_copy === 'in-place' ? ' in a sandbox' : '';
   const back = kept ? '' : `  (${branch} is as before, and the session is back${place})`;
-  const after = later.length > 0 ? '  (first unaccept what landed after it)' : back;
+  const after = isLast ? back : '  (first unaccept what landed after it)';
   all.push(`undo     agt session unaccept ${id}${after}`);
   if (!kept) all.push(`         agt undo ${id}  (the session is back, and ${branch} keeps the work)`);
   return lines(all);
