@@ -92,15 +92,16 @@ export function nothing(why: string, ...hints: string[]): AgtError {
   return new AgtError(`nothing to accept: ${why}`, { hints });
 }
 
+/** `starts`: where its work begins, and what syncs have brought. */
 export function nothingToAccept(
   git: Git,
-  { session_id: id, landed, from_commit: start }: SessionRecord,
+  { session_id: id, landed }: SessionRecord,
   { onto, from: tip }: LandingTarget,
-  head: string,
+  { head, starts }: { readonly head: string; readonly starts: readonly string[] },
 ): AgtError {
   const ofMerge = () => {
-    const graph = readCommitGraph(git, [tip, head, start]);
-    return [...revertsOfMerged(git, graph, [{ tip, head, start }]).values()];
+    const graph = readCommitGraph(git, [tip, head, ...starts]);
+    return [...revertsOfMerged(git, graph, [{ tip, head, starts }]).values()];
   };
   const reverts = landed ? revertsSince(git, tip, landed) : ofMerge();
   const which = landingsOf(landed).length > reverts.length ? 'some of them' : 'them';

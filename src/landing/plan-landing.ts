@@ -3,17 +3,23 @@ import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { listSome, plural } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { findObject } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
-import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
+import { type Git, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { startsOfWork } from '../session/landings.ts';
-import { hasCommitted, type SessionRecord } from '../session/record.ts';
+import type { SessionRecord } from '../session/record.ts';
 import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { baseWithShared, joined } from '../survey/base-of-work.ts';
-import { familyOf, findStartApart, isMerged, landedSource, tipWithFamily } from '../survey/merged.ts';
+import {
+  familyOf,
+  findStartApart,
+  isMerged,
+  knownStarts,
+  landedSource,
+  tipWithFamily,
+} from '../survey/merged.ts';
 import { readSessionStatus } from '../survey/status.ts';
 import type { Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
@@ -30,7 +36,13 @@ import { commitFirst, draftMessage } from './message.ts';
 import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { hasAllCommitted, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
-import { commitsToTell, commitsTouching, landedBelow, landedPaths, warnOfReturn } from './session-commits.ts';
+import {
+  commitsToTell,
+  commitsTouching,
+  landedBelow,
+  landedUncommitted,
+  warnOfReturn,
+} from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
 import { othersCommits, warnOfOthers } from './taken-back.ts';
@@ -77,10 +89,11 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const chosen = await choosePaths(bench, { ...content, base, tree: wanted }, request);
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
-  const starts = start === undefined ? [] : startsOfWork(session.repository, record);
-  const known = (await findObjects(git, starts)).map((one) => one?.oid);
+  const known = await knownStarts(session, git);
   const ofFamily = (await familyOf(session.repository, git)(record, target.onto)).map(({ source }) => source);
-  const before = [tip, landed, start, ...known, ...ofFamily].filter((one) => one !== undefined);
+  const before = [tip, landed, ...(start ? [start, ...known] : []), ...ofFamily].filter(
+    (one) => one !== undefined,
+  );
   const commits = await commitsBetween(git, before, content.head);
   const { isUsers } = await usersOwn(session);
   const uncommitted =
@@ -107,7 +120,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     // The branch may have gone on with a copy of the work.
     const { merged: isThere, isLanded } = await readSessionStatus(session);
     const isHome = target.onto === record.user_branch && (!isLanded || record.landed?.onto === target.onto);
-    if (isHome && isThere) throw nothingToAccept(git, record, target, content.head);
+    if (isHome && isThere) throw nothingToAccept(git, record, target, { head, starts: known });
     const parted = await mergeBase(git, target.from, content.head);
     const theirChanges = new Set((await diffTrees(git, parted, target.from)).map(({ path }) => path));
     // A sync does not solve it then.
@@ -165,12 +178,14 @@ export async function planLanding(session: Session, landable: Landable, there?: 
         `session "${id}" has only uncommitted changes inside submodules`,
         ...dirty.map((path) => `commit them there: git -C ${shellQuote(join(sandbox, path))} commit`),
       );
-    if (hasNone && tip === target.from && !hasCommitted(record, content.head))
+    const isStart = hasNone && content.uncommitted.length === 0;
+    if (isStart && (await Promise.all(known.map((one) => isAncestor(git, head, one)))).some(Boolean))
       throw nothing(
         `session "${id}" has changed nothing yet, or only files that git ignores`,
         `see: agt session show ${id}`,
       );
-    if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(git, record, target, content.head);
+    if (isCommittedOnly || leftOut.length === 0)
+      throw nothingToAccept(git, record, target, { head, starts: known });
     // In place: an accept would take the user's change with that of the agent.
     if (left.every(isUsers))
       throw nothing(
@@ -246,21 +261,6 @@ export async function planLanding(session: Session, landable: Landable, there?: 
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };
-}
-
-/** With `--committed-only`, HEAD lacks what landed without a commit: it would be taken back. */
-async function landedUncommitted(
-  git: Git,
-  { head, uncommitted }: SandboxContent,
-  landed: string,
-  branch: string,
-  added: readonly DiffEntry[],
-): Promise<DiffEntry[]> {
-  const since = await diffTrees(git, (await resolveObject(git, `${landed}^`)) ?? head, head);
-  const committed = new Set(since.map(({ path }) => path));
-  const onBranch = await landedPaths(git, [branch, head], landed);
-  const open = new Set(uncommitted.map(({ path }) => path));
-  return added.filter(({ path }) => open.has(path) && onBranch.has(path) && !committed.has(path));
 }
 
 /** The branch gets the name of a commit alone: it may be only in the sandbox. */

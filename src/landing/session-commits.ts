@@ -5,7 +5,7 @@ import { shortOid } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { mergeTrees } from '../git/objects/scratch-index.ts';
-import { type Git, gitAnswer, gitLines, isAncestor } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
 import { acceptances, landingsOf, lineOf } from '../session/landings.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -13,6 +13,7 @@ import { copiesAmong } from '../survey/forms.ts';
 import { newestLandings } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
+import type { SandboxContent } from './sandbox-content.ts';
 
 interface Touching {
   readonly tip: string;
@@ -123,7 +124,7 @@ async function treesOf(git: Git, commit: string) {
 }
 
 /** The paths of which something has landed. */
-export async function landedPaths(git: Git, tips: readonly string[], landed: string): Promise<Set<string>> {
+async function landedPaths(git: Git, tips: readonly string[], landed: string): Promise<Set<string>> {
   const base = await gitAnswer(git, ['merge-base', ...tips]);
   const changes = base === undefined ? [] : await diffTrees(git, base, landed);
   return new Set(changes.map(({ path }) => path));
@@ -163,4 +164,19 @@ export async function landedBelow(
   const log = ['log', '--reverse', '--no-merges', '--right-only', '--cherry-pick', '--no-show-signature'];
   const lines = await gitLines(git, [...log, '--format=%H %s', `${tip}...${start}`, '--']);
   return lines.map(namedCommit).filter(({ commit }) => own.has(commit));
+}
+
+/** With `--committed-only`, HEAD lacks what landed without a commit: it would be taken back. */
+export async function landedUncommitted(
+  git: Git,
+  { head, uncommitted }: SandboxContent,
+  landed: string,
+  branch: string,
+  added: readonly DiffEntry[],
+): Promise<DiffEntry[]> {
+  const since = await diffTrees(git, (await resolveObject(git, `${landed}^`)) ?? head, head);
+  const committed = new Set(since.map(({ path }) => path));
+  const onBranch = await landedPaths(git, [branch, head], landed);
+  const open = new Set(uncommitted.map(({ path }) => path));
+  return added.filter(({ path }) => open.has(path) && onBranch.has(path) && !committed.has(path));
 }

@@ -55,8 +55,11 @@ export async function sharedFiles(
   const ids = new Set([id, parent, ...family.map(({ session_id }) => session_id)]);
   const isPlanned = planned.some((one) => one !== id && ids.has(one));
   const hasLanded = isPlanned || records.some((one) => ids.has(one.session_id) && one.landed);
-  const forks = hasLanded ? family.flatMap((one) => one.from_spec ?? []) : [];
-  const forkedAt = await notAheadOf(git, head, forks);
+  // A session that began with the commits of another one alone names that one, and no snapshot.
+  const forks = (hasLanded ? family : []).flatMap((one) => one.from_spec ?? []);
+  const found = (await findObjects(git, forks)).map((one) => one?.oid);
+  const snapshots = forks.filter((one, i) => one === found[i]);
+  const forkedAt = await notAheadOf(git, head, snapshots);
   const taken = await findObject(git, `${takenRef(id)}^{commit}`);
   const namesOf = (path: string) => [
     ...forkedAt.map((at) => `${at}:sandbox/${encodePath(path)}`),
@@ -71,9 +74,9 @@ export async function sharedFiles(
   const isChanged = (path: string) => own.has(path) || more.includes(path);
   const changes = (await changedTo(from)).filter((one) => isOwn(one) || (one.after && isChanged(one.path)));
   const names = changes.flatMap(({ path }) => namesOf(path));
-  const found = new Map((await findObjects(git, names)).map((object, i) => [names[i], object?.oid]));
+  const oids = new Map((await findObjects(git, names)).map((object, i) => [names[i], object?.oid]));
   const isAtFork = ({ path, after }: DiffEntry) =>
-    after !== undefined && namesOf(path).some((name) => found.get(name) === after.oid);
+    after !== undefined && namesOf(path).some((name) => oids.get(name) === after.oid);
   const others = changes.filter((one) => one.after && !isOwn(one) && !isAtFork(one));
   const earlier = await versionsUpTo(git, forkedAt, others);
   const having = others.flatMap(({ path, after }) => earlier.get(`${after?.oid} ${path}`) ?? []);

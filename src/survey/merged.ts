@@ -51,6 +51,12 @@ export function startApart(
   return apart.find((one) => apart.every((other) => other === one || !graph.has(other, one)));
 }
 
+/** Those that are here. */
+export async function knownStarts({ repository, record }: Session, git: Git): Promise<string[]> {
+  const found = await findObjects(git, startsOfWork(repository, record));
+  return found.flatMap((one) => one?.oid ?? []);
+}
+
 /** The same without a graph. `head` and `tip`: commits or refs. */
 export async function findStartApart(
   { repository, record, sandboxGit }: Session,

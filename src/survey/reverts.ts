@@ -78,15 +78,16 @@ export function findReverts(git: Git, tip: string, landed: readonly string[]) {
 }
 
 interface Merged {
-  /** Of the branch, which has `head`. */
+  /** Of the branch. */
   readonly tip: string;
   readonly head: string;
-  readonly start: string;
+  /** Where its work begins, and what syncs have brought. */
+  readonly starts: readonly string[];
 }
 
 /**
- * For each, the commit of the branch that takes back a commit from `start` to `head`, or the merge that brought `head`. The
- * graph has all three.
+ * For each `head` that its branch has, the commit there that takes back a commit of its work, or the merge that brought it.
+ * The graph has all of them.
  */
 export function revertsOfMerged<T extends Merged>(
   git: Git,
@@ -94,13 +95,14 @@ export function revertsOfMerged<T extends Merged>(
   merged: readonly T[],
 ): ReadonlyMap<T, string> {
   const found = new Map<T, string>();
-  for (const [tip, some] of Map.groupBy(merged, (one) => one.tip)) {
-    const revertOf = findReverts(git, tip, [...new Set(some.map(({ start }) => start))]);
+  const there = merged.filter(({ tip, head, starts }) => starts.length > 0 && graph.has(tip, head));
+  for (const [tip, some] of Map.groupBy(there, (one) => one.tip)) {
+    const revertOf = findReverts(git, tip, [...new Set(some.flatMap(({ starts }) => starts.at(-1) ?? []))]);
     for (const one of some) {
-      const { head, start } = one;
+      const { head, starts } = one;
       const isOwn = (commit: string) =>
         graph.has(head, commit)
-          ? !graph.has(start, commit)
+          ? starts.every((start) => !graph.has(start, commit))
           : graph.has(commit, head) && !graph.has(graph.parents(commit)[0] ?? '', head);
       const by = revertOf.reverted.filter(isOwn).map(revertOf).find(Boolean);
       if (by !== undefined) found.set(one, by);

@@ -200,10 +200,10 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
 /** An untracked one: git would commit only its name. In the user's checkout it may be the user's, and stays. */
 const isRepository = ({ kind, path }: StatusEntry) => kind === 'untracked' && path.endsWith('/');
 
-function mergedByGit({ facts: { record, starts }, head: { commit: head }, ...one }: Compared) {
-  const [tip, start] = [one.base, starts.at(-1)];
-  const isMerged = one.hasUserBranch && one.comparison?.ahead.length === 0 && record.landed === undefined;
-  return isMerged && tip && head && start && hasCommitted(record, head) ? [{ tip, head, start }] : [];
+function mergedByGit({ facts, head: { commit: head, existing }, hasUserBranch, base: tip }: Compared) {
+  const { record } = facts;
+  const isMerged = hasUserBranch && record.landed === undefined && head && hasCommitted(record, head);
+  return isMerged && tip ? [{ tip, head, starts: facts.starts.filter((start) => existing.has(start)) }] : [];
 }
 
 async function findLanded(

@@ -57,7 +57,7 @@ export function run(program: string, args: readonly string[], settings: RunSetti
 
 /** Here the start of the executable is not what is tested: a warm process saves it, unless AGT_TEST_WARM=0. */
 const WARM =
-  /\/test\/(agtmode(?!\/front)|autocommit|cli|filter|git|gitmode(?!\/shim)|integrations|landing|lifecycle|maintenance|providers|repository|running|session|snapshot|survey|timetravel|topology|travel|triggers(?!\/front)|life\/(lines|review))\b/;
+  /\/test\/(agtmode(?!\/front)|autocommit|cli|filter|git|gitmode(?!\/shim)|integrations|landing|lifecycle|maintenance|providers|repository|running|session|snapshot|survey|timetravel|topology|travel|triggers(?!\/front)|life\/(histories|lines|review))\b/;
 
 /** The executable itself, mounted snapshots, and disks that have to be unmounted. */
 const NOT_WARM =

@@ -62,8 +62,8 @@ export interface Others {
   readonly hasReplaced: boolean;
   /** A person names the snapshot. An undo leaves a repository that somebody else made. */
   readonly isNamed: boolean;
-  /** The snapshot, for a hint: an undo may put back only a part of it. */
-  readonly snapshot: string;
+  /** The command that moves their refs, too: one that names the snapshot takes back what people alone have done. */
+  readonly all: string | undefined;
 }
 
 /** The commit that a ref leads to. */
@@ -73,7 +73,7 @@ export function resolveRef(refs: Refs, name: string): string | undefined {
 }
 
 /** A ref of `others` stays where they have left it, or goes back there if it has moved since. `then`: of the snapshot. */
-export function planRefs(now: Refs, then: Refs, others: OthersMoves, snapshot: string): RefPlan {
+export function planRefs(now: Refs, then: Refs, others: OthersMoves, all?: string): RefPlan {
   const target = (ref: string) => (others.get(ref) ?? { to: then.get(ref) }).to;
   const names = new Set([...differing(then, now), ...others.keys()]);
   const moved = [...names].map((ref) => ({ ref, from: now.get(ref), to: target(ref) }));
@@ -92,8 +92,9 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves, snapshot: s
     if (from === undefined && way && was?.startsWith(LINK) === false)
       return `deleted it since; to bring it back: ${way} ${shortOid(was)}`;
     if (from === value) return undefined;
-    const back = `to move it, too: agt restore ${shortOid(snapshot)}`;
-    return `moved it since${value === undefined ? '' : `; in the snapshot it is ${where(value)}; ${back}`}`;
+    if (value === undefined) return 'moved it since';
+    const back = all ?? commandToMove(ref, value, target('HEAD') === `${LINK}${ref}`);
+    return `moved it since; in the snapshot it is ${where(value)}; to move it, too: ${back}`;
   };
   return {
     moves: wanted.filter(({ from, to }) => from !== to),
@@ -103,6 +104,14 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves, snapshot: s
       return reason === undefined ? [] : [{ ...move, reason: `you or another program ${reason}`, isQuiet }];
     }),
   };
+}
+
+/** By git, so that files stay as they are, and nothing else moves. */
+function commandToMove(ref: string, to: string, isCheckedOut: boolean): string {
+  if (to.startsWith(LINK)) return `git symbolic-ref ${ref} ${shellQuote(to.slice(LINK.length))} && git reset`;
+  if (isCheckedOut) return `git reset ${shortOid(to)}`;
+  if (ref === 'HEAD') return `git update-ref --no-deref HEAD ${shortOid(to)} && git reset`;
+  return `git update-ref ${shellQuote(ref)} ${shortOid(to)}`;
 }
 
 /**
@@ -150,7 +159,7 @@ export async function changesGit(
   if (then === undefined) return false;
   const now = await capturedRefs(git, from.commit);
   if (now === undefined) return true;
-  const { moves, left } = planRefs(now, then, others, to.commit);
+  const { moves, left } = planRefs(now, then, others);
   if (moves.length > 0) return true;
   if (left.some(({ ref }) => isOfHead(ref, then))) return false;
   const digest = await digestOfCapturedIndex(git, from.commit);

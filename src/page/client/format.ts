@@ -44,7 +44,7 @@ export const agentOf = (row: Row) =>
   isFolder(row) ? row.session_id : (row.agent ?? forkOf(row) ?? 'no agent');
 
 export const forkOf = ({ from, from_spec: at }: Row) =>
-  from ? `fork of ${from}${at ? `, at ${at.slice(0, 10)}` : ''}` : undefined;
+  from ? `fork of ${from}${at && at !== from ? `, at ${at.slice(0, 10)}` : ''}` : undefined;
 
 /** `when`: `7 min ago`, with a space before it. */
 export const landedAs = (landed: Row['landed'], when = '') =>

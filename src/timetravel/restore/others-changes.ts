@@ -1,7 +1,7 @@
 /** An undo takes this back beside the work of the agent: changes of a person or of another program between its calls. */
 import { capturedPlaces, capturedRefs, differing } from '../../folders/git-state/read-state.ts';
 import type { OthersMove, OthersMoves } from '../../folders/git-state/ref-plan.ts';
-import { HEADS } from '../../git/files/ref-files.ts';
+import { HEADS, shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { inOtherRepository, isAncestor } from '../../git/run/git.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
@@ -80,6 +80,8 @@ export interface OthersRefs {
   readonly moved: OthersMoves;
   /** Somebody else took the earlier repository away. */
   readonly hasReplaced: boolean;
+  /** The command that moves their refs, too. */
+  readonly all: string | undefined;
   /** All snapshots between the two, newest first, and those with changes that no agent made. */
   readonly going: readonly Snapshot[];
   readonly theirs: readonly Snapshot[];
@@ -93,7 +95,7 @@ export interface OthersRefs {
 export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
   const moved = new Map<string, OthersMove>();
   const byAgents = new Set<string>();
-  const { going, theirs, hasEvents } = await othersSnapshots(session, latest, to);
+  const { going, theirs, hasAgent, hasEvents } = await othersSnapshots(session, latest, to);
   const values = new Map<string, string | undefined>();
   let hasReplaced: boolean | undefined;
   for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
@@ -126,7 +128,8 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   const hasNone = async (commit = '') => !(await acceptedBetween(session, to, commit, accepted)).length;
   while (first >= 0 && (await hasNone(going[first]?.commit))) first -= 1;
   const isAfterAcceptance = (one: Snapshot) => going.indexOf(one) <= first;
-  return { moved, hasReplaced: hasReplaced === true, going, theirs, isAfterAcceptance, accepted };
+  const all = hasAgent ? undefined : `agt restore ${shortOid(to)}`;
+  return { moved, hasReplaced: hasReplaced === true, all, going, theirs, isAfterAcceptance, accepted };
 }
 
 /** Commits that the branch had at the snapshot `to`. */
@@ -150,7 +153,8 @@ interface OthersSnapshots {
   readonly sinceRestore: ReadonlySet<string>;
   /** The index of the last restore among all; -1 without any. */
   readonly restored: number;
-  /** Of an agent. */
+  /** Among those between the two, and among all. */
+  readonly hasAgent: boolean;
   readonly hasEvents: boolean;
 }
 
@@ -163,7 +167,7 @@ async function othersSnapshots(
   const newest = await readNewest(session.git, session.refs, MOST_SNAPSHOTS);
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
-  const nothing = { going: [], theirs: [], hasEvents: false };
+  const nothing = { going: [], theirs: [], hasAgent: false, hasEvents: false };
   if (start < 0) return { ...nothing, sinceRestore: new Set(), restored: -1 };
   const going = newest.slice(start, end);
   const hasAgent = going.some(isOfAgent);
@@ -174,7 +178,7 @@ async function othersSnapshots(
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
-  return { going, theirs, sinceRestore, restored, hasEvents };
+  return { going, theirs, sinceRestore, restored, hasAgent, hasEvents };
 }
 
 /** Changes that no agent made. Without events of calls, agt cannot tell those since an agent's prompt. */

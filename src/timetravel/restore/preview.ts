@@ -139,6 +139,6 @@ async function previewMoves(
   }
   const isNamed = by === 'restore';
   const others = await othersRefs(session, { from: captured, isUndo: !isNamed }, snapshot.commit);
-  const plan = await previewGit(session, { ...others, isNamed, snapshot: snapshot.commit });
+  const plan = await previewGit(session, snapshot.commit, { ...others, isNamed });
   return { moves: plan.moves, staying: describeLeft(plan), isOther: plan.other !== undefined };
 }

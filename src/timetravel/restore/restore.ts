@@ -214,7 +214,7 @@ async function bringBack(
     const latest = { from: before?.commit, isUndo: request.by !== 'restore' };
     const others = await othersRefs(there, latest, snapshot.commit);
     const isNamed = request.by === 'restore';
-    const git = await putGitBack(there, wanted, { ...others, isNamed, snapshot: snapshot.commit });
+    const git = await putGitBack(there, wanted, { ...others, isNamed });
     return { changed, warnings: [...warnings, ...git.warnings], git };
   }
   const written = whole && (await examineWritten(session.with(record), whole));
