@@ -3,7 +3,6 @@ import { AgtError, plural, SOME, someLines, type WayOut } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { landingsOf } from '../session/landings.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { readCommitGraph } from '../survey/commit-graph.ts';
 import { revertsSince } from '../survey/landed.ts';
@@ -104,11 +103,10 @@ export function nothingToAccept(
     return [...revertsOfMerged(git, graph, [{ tip, head, starts }]).values()];
   };
   const reverts = landed ? revertsSince(git, tip, landed) : ofMerge();
-  const which = landingsOf(landed).length > reverts.length ? 'some of them' : 'them';
   if (reverts.length > 0)
     return nothing(
-      `"${shortBranch(onto)}" has all commits of session "${id}", and has reverted ${which}`,
-      `to land them again, on "${shortBranch(onto)}": git revert ${reverts.map((one) => shortOid(one)).join(' ')}`,
+      `"${shortBranch(onto)}" has all commits of session "${id}", and has reverted work of it`,
+      `to land that again, on "${shortBranch(onto)}": git revert ${reverts.map((one) => shortOid(one)).join(' ')}`,
     );
   const end = `end the session: agt session remove ${id}`;
   return nothing(`"${shortBranch(onto)}" has all work of session "${id}"`, end);

@@ -7,9 +7,10 @@ import { findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffIndex, diffTrees, editsOf } from '../git/objects/raw-diff.ts';
 import { editIndex, readIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
-import { acceptances } from '../session/landings.ts';
+import { acceptances, landingsOf } from '../session/landings.ts';
 import { hasCommitted, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { withParts } from '../survey/forms.ts';
 import { revertsSince } from '../survey/landed.ts';
 import { landedAs, landedSource, tipWithFamily } from '../survey/merged.ts';
 import { commitFirst } from './message.ts';
@@ -167,10 +168,13 @@ export async function commitMerge(git: Git): Promise<number> {
 /** The commits of acceptances that the branch has. */
 export async function landedOn({ git, record }: Session, branch: string, tip: string): Promise<Set<string>> {
   const found = new Set<string>();
-  for (let one = record.landed; one !== undefined; one = one.before) {
-    const commit = shortBranch(one.onto) === branch ? await landedAs(git, one, tip) : undefined;
-    const all = commit === one.commit ? await commitsBetween(git, [one.from], commit) : [];
-    for (const oid of [...all, ...(commit === undefined ? [] : [commit])]) found.add(oid);
+  const parts = withParts(git, landingsOf(record.landed));
+  for (const one of parts) {
+    const commit = shortBranch(one.onto) === branch ? await landedAs(git, one, tip, parts) : undefined;
+    if (commit === undefined) continue;
+    found.add(commit);
+    if (commit === one.of)
+      for (const merge of await commitsBetween(git, [one.from], commit)) found.add(merge);
   }
   return found;
 }

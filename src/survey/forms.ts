@@ -65,6 +65,26 @@ export function findForms(
 /** Without the time. */
 const nameOf = ({ author }: Row) => author.replace(/^\d+ /, '');
 
+/**
+ * Oldest first, each commit that an acceptance has brought as an acceptance: a pick of several, or a merge. `of`: its last
+ * commit.
+ */
+export function withParts<T extends Pick<Landed, 'commit' | 'from'>>(git: Git, landings: readonly T[]) {
+  const rows = listRows(
+    git,
+    ['--no-walk'],
+    landings.map(({ commit }) => commit),
+  );
+  const parents = new Map(rows.map((row) => [row.commit, row.parents.join(' ')]));
+  return landings.flatMap((one) => {
+    const { commit: of, from } = one;
+    const words = ['--reverse', '--topo-order', '--no-merges'];
+    const isAlone = (parents.get(of) ?? from) === from;
+    const below = isAlone ? [] : listRows(git, words, [of, `^${from}`]).filter((row) => row.commit !== of);
+    return [...below, one].map(({ commit }) => ({ ...one, commit, of }));
+  });
+}
+
 /** By commit, one with the changes of several that followed each other. `landed`: the oldest first. */
 function findSquashes(
   git: Git,

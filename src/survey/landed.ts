@@ -6,7 +6,7 @@ import type { Repository } from '../repository/repository.ts';
 import { landingsOf } from '../session/landings.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import { readCommitGraph } from './commit-graph.ts';
-import { findForms } from './forms.ts';
+import { findForms, withParts } from './forms.ts';
 import { remoteBranches } from './merged.ts';
 import type { Refs } from './refs.ts';
 import { findReverts } from './reverts.ts';
@@ -37,15 +37,16 @@ export function withFates(landed: readonly Landed[], fates: ReadonlyMap<string, 
   return landed.map((one) => [one, fates.get(one.commit) ?? STANDS] as const);
 }
 
-/** By commit; those that stand are not in it. */
+/** By commit; those that stand are not in it. An acceptance of several commits stands if each of them does. */
 export function findFates(
   { git, prefixes }: Repository,
   records: readonly SessionRecord[],
   refs: Refs,
 ): ReadonlyMap<string, Fate> {
-  const landings = records.flatMap(({ landed, moved }) =>
+  const whole = records.flatMap(({ landed, moved }) =>
     landingsOf(landed).map((one) => ({ ...one, hasMoved: moved !== undefined })),
   );
+  const landings = whole.length === 0 ? [] : withParts(git, whole);
   const fates = new Map<string, Fate>();
   if (landings.length === 0) return fates;
   const commits = new Set(landings.map(({ commit }) => commit));
@@ -87,6 +88,13 @@ export function findFates(
       if ((fate.nowAs ?? fate.revertedBy ?? fate.renamedTo) !== undefined) fates.set(commit, fate);
     }
   }
+  for (const { commit, of } of landings) {
+    const [part, all] = [fates.get(commit) ?? STANDS, fates.get(of) ?? STANDS];
+    const isLost = all.isLost || part.isLost;
+    const isElsewhere = all.isElsewhere || part.isElsewhere;
+    const revertedBy = all.revertedBy ?? part.revertedBy;
+    if (isLost || isElsewhere || revertedBy) fates.set(of, { ...all, isLost, isElsewhere, revertedBy });
+  }
   return fates;
 }
 
@@ -99,7 +107,8 @@ function nameNow(git: Git, branch: string): string | undefined {
 
 /** The commits of the branch that have taken acceptances back since the last one, newest first. */
 export function revertsSince(git: Git, tip: string, landed: Landed): string[] {
-  const all = landingsOf(landed).filter(({ onto }) => onto === landed.onto);
+  const ofBranch = landingsOf(landed).filter(({ onto }) => onto === landed.onto);
+  const all = withParts(git, ofBranch);
   const gone = notIn(git, new Set(all.map(({ commit }) => commit)), new Set([tip]));
   const forms = findForms(
     git,

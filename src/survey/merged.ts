@@ -17,7 +17,8 @@ import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
 import { examine } from './examine.ts';
-import { findForms } from './forms.ts';
+import { findForms, withParts } from './forms.ts';
+import { findReverts } from './reverts.ts';
 
 /** Patterns of the branches that the work of a session comes home to: its user branch, here and at the remotes. */
 export function homePatterns({ user_branch: userBranch, from_spec: spec }: SessionRecord): string[] {
@@ -125,16 +126,26 @@ async function standing(
   isWhole = false,
 ): Promise<Pick<Standing, 'source' | 'commit'> | undefined> {
   let found: Standing | undefined;
-  const all = landingsOf(record.landed);
   for (let one = record.landed; one !== undefined; one = one.before) {
     if (isWhole && found === undefined && one.in_part && !one.with_commits) continue;
-    const names = [one.source, from, one.onto].map((name) => `${name}^{commit}`);
-    const [source, tip, there] = (await findObjects(git, names)).map((object) => object?.oid);
-    const commit = source && tip && (await landedAs(git, one, tip, all));
+    const names = [one.source, from, one.onto, `${one.commit}^1`, `${one.commit}^2`];
+    const objects = await findObjects(
+      git,
+      names.map((name) => `${name}^{commit}`),
+    );
+    const [source, tip, there, first, second] = objects.map((object) => object?.oid);
+    const isAlone = second === undefined && (first ?? one.from) === one.from;
+    const all = isAlone ? landingsOf(record.landed) : withParts(git, landingsOf(record.landed));
+    const parts = all.filter((part) => 'of' in part && part.of === one.commit);
+    const now = tip ? await Promise.all(parts.map((part) => landedAs(git, part, tip, all))) : [];
+    const commit = source && tip && !now.includes(undefined) && (await landedAs(git, one, tip, all));
     // A branch that is gone may have another name now.
     if (one.onto !== onto && (there !== undefined || !commit)) continue;
     if ((!commit && found === undefined) || (commit && head && (await isAncestor(git, commit, head)))) break;
-    const isBack = !commit || (found?.commit !== tip && (await isTakenBack(git, commit, tip)));
+    const isBack =
+      !commit ||
+      (found?.commit !== tip && (await isTakenBack(git, commit, tip))) ||
+      isOneReverted(git, tip, now);
     if (found === undefined && !isBack) {
       found = { source, commit, landed: one };
       if (!(await mayLack(git, found, tip))) break;
@@ -160,6 +171,14 @@ async function withoutNewer(git: Git, { source, landed }: Standing, head: string
   const [base = '', ours = '', theirs = ''] = [newest, source, last].map((one) => `${one}^{tree}`);
   const tree = await mergeTrees(git, base, ours, theirs).catch(() => undefined);
   return tree === undefined ? undefined : plainCommit(git, tree, [source]);
+}
+
+/** Whether a commit of the branch takes back one of several that came together. */
+function isOneReverted(git: Git, tip: string, commits: readonly (string | undefined)[]): boolean {
+  if (commits.length < 2) return false;
+  const there = commits.filter((one) => one !== undefined);
+  const revertOf = findReverts(git, tip, there);
+  return there.some((one) => revertOf(one) !== undefined);
 }
 
 /** Whether the branch may have lost an acceptance before this one: to lose it, the branch changes its files. */

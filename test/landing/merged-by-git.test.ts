@@ -35,7 +35,7 @@ test.each([
   expect(agtOk(repository, 'remove', '--merged', '-n')).not.toContain('would remove');
   const by = git(repository, 'rev-parse', '--short=10', 'HEAD');
   expect(agt(repository, 'accept', 's1', '-n').stderr).toContain(
-    `and has reverted them\nhint: to land them again, on "main": git revert ${by}\n`,
+    `and has reverted work of it\nhint: to land that again, on "main": git revert ${by}\n`,
   );
   git(repository, 'revert', '--no-edit', 'HEAD');
   expect(isMerged(session)).toBe(true);

@@ -70,10 +70,10 @@ test('all are in the session by a sync, then reverted: the hint lands all of the
   agtOk(repository, 'sync', 's1');
   git(repository, 'revert', '--no-edit', 'HEAD~1');
   const hint = () => / git (revert .*)\n/.exec(agt(repository, 'accept', 's1').stderr)?.[1]?.split(' ') ?? [];
-  expect(agt(repository, 'accept', 's1').stderr).toContain('"s1", and has reverted some of them\n');
+  expect(agt(repository, 'accept', 's1').stderr).toContain('"s1", and has reverted work of it\n');
   expect(hint()).toHaveLength(2);
   git(repository, 'revert', '--no-edit', 'HEAD~1');
-  expect(agt(repository, 'accept', 's1').stderr).toContain('"s1", and has reverted them\n');
+  expect(agt(repository, 'accept', 's1').stderr).toContain('"s1", and has reverted work of it\n');
   expect(agtOk(repository, 'sync', 's1', '-n')).toContain('reverted work of this session');
   git(repository, ...hint(), '--no-edit');
   for (const name of ['one', 'two']) expect(existsSync(join(repository, name))).toBe(true);

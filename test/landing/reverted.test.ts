@@ -18,7 +18,7 @@ test('the session is not merged, a sync says what goes, and accept how to land i
   expect(status).toMatchObject({ state: 'active', merged: false });
   expect(agtOk(repository, 'remove', '--merged', '-n')).toBe('');
   const { stderr } = agt(repository, 'accept', 's1');
-  expect(stderr).toContain('has all commits of session "s1", and has reverted them');
+  expect(stderr).toContain('has all commits of session "s1", and has reverted work of it');
   expect(agtOk(repository, 'sync', 's1', '-n')).toContain(`reverted work of this session (${revert})`);
   expect(agtOk(repository, 'sync', 's1')).toMatch(/it is gone here, too; to have it back: agt undo s1$/m);
   expect(existsSync(join(sandbox, 'new'))).toBe(false);

@@ -1,0 +1,67 @@
+/** An acceptance of several commits stands as long as the branch has each of them. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+/** The agent has committed n1, n2 and n3, each as a file, and all have landed. */
+function landed(...words: string[]) {
+  const { repository, sandbox } = makeSession();
+  for (const name of ['n1', 'n2', 'n3']) {
+    write(join(sandbox, name), `${name}\n`);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', name);
+  }
+  agtOk(repository, 'accept', 's1', '--keep', ...words);
+  const row = () => JSON.parse(agtOk(repository, 'list', '--json'))[0];
+  return { repository, row };
+}
+
+const PICKED = ['--commits', 'agt/s1~2,agt/s1~1,agt/s1'];
+const STANDS = { merge: null, merged: true, diff: { files: 0 } };
+const LACKS_ONE = { merge: 'clean', merged: false, diff: { files: 1 } };
+
+test.each([0, 1, 2])('a revert of the commit %i before the last of a pick: it lands again', (back) => {
+  const { repository, row } = landed(...PICKED);
+  expect(row()).toMatchObject(STANDS);
+  git(repository, 'revert', '--no-edit', `HEAD~${back}`);
+  expect(row()).toMatchObject({
+    ...LACKS_ONE,
+    landed: { reverted_by: git(repository, 'rev-parse', 'HEAD') },
+  });
+  expect(agtOk(repository, 'remove', '--merged', '-n')).toBe('');
+  agtOk(repository, 'accept', 's1', '--keep');
+  expect(git(repository, 'ls-files')).toBe('README.md\nn1\nn2\nn3');
+  expect(row()).toMatchObject(STANDS);
+});
+
+test.each([1, 2])('a rebase drops the commit %i before the last of a pick: it lands again', (back) => {
+  const { repository, row } = landed(...PICKED);
+  git(repository, 'rebase', '-q', '--onto', `HEAD~${back + 1}`, `HEAD~${back}`);
+  expect(row()).toMatchObject({ ...LACKS_ONE, landed: { lost: true } });
+  agtOk(repository, 'accept', 's1', '--keep');
+  expect(git(repository, 'ls-files')).toBe('README.md\nn1\nn2\nn3');
+  expect(row()).toMatchObject(STANDS);
+});
+
+test('all of them as one commit, or rebased, stand; a sync names each of them', () => {
+  const { repository, row } = landed(...PICKED);
+  const sync = 'would merge 3 commits of main (accepted from s1) into s1';
+  expect(agtOk(repository, 'sync', 's1', '-n')).toBe(sync);
+  git(repository, '-c', 'user.name=other', 'rebase', '-q', '--force-rebase', 'HEAD~3');
+  expect(row()).toMatchObject(STANDS);
+  expect(agtOk(repository, 'sync', 's1', '-n')).toBe(sync);
+  git(repository, 'reset', '-q', '--soft', 'HEAD~3');
+  git(repository, 'commit', '-qm', 'squashed');
+  expect(row()).toMatchObject(STANDS);
+});
+
+test('of kept commits git has all, and the refusal names the revert of one', () => {
+  const { repository, row } = landed('--keep-commits');
+  expect(row()).toMatchObject(STANDS);
+  git(repository, 'revert', '--no-edit', 'agt/s1~1');
+  const by = git(repository, 'rev-parse', 'HEAD');
+  expect(row()).toMatchObject({ merged: false, landed: { reverted_by: by } });
+  const { stderr } = agt(repository, 'accept', 's1');
+  expect(stderr).toContain(`to land that again, on "main": git revert ${by.slice(0, 10)}\n`);
+});
