@@ -27,12 +27,12 @@ export async function refuseUncommitted(
   throw new AgtError(problem, { hints: [await commitFirst(session, paths), ...other] });
 }
 
-/** As `git rebase` would, in memory. `without`: a commit whose history stays out as well. */
+/** As `git rebase` would, in memory. `without`: commits whose histories stay out as well. */
 export async function rebaseInMemory(
   bench: Workbench,
   head: string,
   onto: string,
-  without?: string,
+  without: readonly string[],
 ): Promise<Merged> {
   const copy = (_: string, tree: string, tip: string) => plainCommit(bench.git, tree, [tip]);
   const { tip, conflict } = await pickOnto(bench, head, onto, without, copy);
@@ -46,7 +46,7 @@ export async function copyOnto(
   bench: Workbench,
   head: string,
   onto: string,
-  without: string | undefined,
+  without: readonly string[],
 ): Promise<string> {
   const { git } = bench;
   const copy = async (commit: string, tree: string, tip: string) =>
@@ -61,12 +61,12 @@ async function pickOnto(
   bench: Workbench,
   head: string,
   onto: string,
-  without: string | undefined,
+  without: readonly string[],
   copy: (commit: string, tree: string, tip: string) => Promise<string>,
   passesOver = false,
 ): Promise<{ readonly tip: string; readonly conflict?: Merged }> {
   const order = ['--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
-  const range = [`${onto}...${head}`, ...(without === undefined ? [] : [`^${without}`])];
+  const range = [`${onto}...${head}`, ...without.map((one) => `^${one}`)];
   let tip = onto;
   for (const commit of await gitLines(bench.git, ['rev-list', ...order, ...range, '--'])) {
     const merged = await mergeWithBase(bench, { base: `${commit}^`, ours: tip, theirs: commit });
@@ -78,16 +78,17 @@ async function pickOnto(
 
 /**
  * Without git's advice, as agt gives its own. If agt is killed, a pipe in place of the file would end git in the middle.
- * `without`: the tip of the branch, and a commit whose history stays out as well.
+ * `tip`: of the branch. `without`: commits whose histories stay out as well.
  */
 export async function rebaseByGit(
   git: Git,
   branch: string,
-  without: { readonly tip: string; readonly last: string } | undefined,
+  tip: string,
+  without: readonly string[],
 ): Promise<number> {
   // With --onto, git leaves out the history of one commit alone.
-  const both = without && (await plainCommit(git, `${without.tip}^{tree}`, [without.tip, without.last]));
-  const range = both ? ['--onto', branch, both] : [branch];
+  const all = without.length > 0 && (await plainCommit(git, `${tip}^{tree}`, [tip, ...without]));
+  const range = all ? ['--onto', branch, all] : [branch];
   const words = ['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...range];
   const said = attempt(namelessFile);
   const streams = { stdout: 'ignore', stderr: said?.writing ?? 'inherit', detached: false } as const;

@@ -1,8 +1,11 @@
 /** A sync by git's own merge after work of the session has landed: the user may have changed lines of it, or reverted it. */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffIndex, diffTrees, editsOf } from '../git/objects/raw-diff.ts';
 import { editIndex, readIndex } from '../git/objects/scratch-index.ts';
@@ -147,7 +150,7 @@ export async function afterSync(
 
 const RECENT_SYNCS = 10;
 
-type Counted = Record<'tip' | 'head' | 'operation', string> & { readonly without: string | undefined };
+type Counted = Record<'tip' | 'head' | 'operation', string> & { readonly without: readonly string[] };
 
 /** The commits that a merge joins, or that a rebase makes anew: not those that the branch has in other words. */
 export async function countAhead(git: Git, { tip, head, operation, without }: Counted): Promise<number> {
@@ -155,8 +158,21 @@ export async function countAhead(git: Git, { tip, head, operation, without }: Co
   const range = isRebase
     ? ['--cherry-pick', '--right-only', '--no-merges', `${tip}...${head}`]
     : [`${tip}..${head}`];
-  const left = without === undefined ? [] : [`^${without}`];
+  const left = without.map((one) => `^${one}`);
   return Number(await gitText(git, ['rev-list', '--count', ...range, ...left, '--']));
+}
+
+/** git would end in the middle where a killed one has left a lock. */
+export async function breakLocks({
+  git,
+  repository: { commonDir },
+  record: { sandbox },
+}: Session): Promise<void> {
+  const gitDir = gitDirOf(sandbox);
+  if (gitDir === undefined) return;
+  const own = readdirSync(gitDir).filter((name) => name.endsWith('.lock'));
+  const locks = [...own.map((name) => join(gitDir, name)), join(commonDir, 'packed-refs.lock')];
+  await breakStaleLocks(locks, async () => [sandbox, gitDir, commonDir, git.cwd]);
 }
 
 /** As `git merge --continue` does. Returns the exit code. */

@@ -2,14 +2,11 @@
  * `agt session sync`: brings the user branch into a sandbox by git's own merge or rebase, so that conflicts are solved
  * there. A snapshot before makes it a step that `agt session undo` takes back.
  */
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, attempt } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
-import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
@@ -23,7 +20,7 @@ import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { AFTER_SYNC, BEFORE_SYNC } from '../snapshot/format.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
-import { findStartApart, landedSource } from '../survey/merged.ts';
+import { familyOf, findStartApart, landedSource } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { notCommitted } from './landing-errors.ts';
@@ -34,6 +31,7 @@ import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './reba
 import { mergeBase, readSandbox } from './sandbox-content.ts';
 import {
   afterSync,
+  breakLocks,
   commitMerge,
   countAhead,
   goOnFrom,
@@ -70,6 +68,8 @@ export interface SyncResult {
   readonly reverting: string | undefined;
   /** Those that the branch has dropped since the session began with them. A rebase leaves them out. */
   readonly dropped: Dropped;
+  /** Commits whose histories a rebase leaves out: dropped ones, and those that have landed with a parent or a fork. */
+  readonly without: readonly string[];
   /** The commits of the sandbox that the branch lacks; for a rebase, those that it makes anew. */
   readonly ahead: number;
   /** HEAD of the sandbox now. */
@@ -186,7 +186,7 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
     refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));
     if (dryRun) return true;
     const start = isPart ? await findStartApart(session, git, head, tip) : undefined;
-    const to = isPart ? await copyOnto(bench, head, tip, start) : tip;
+    const to = isPart ? await copyOnto(bench, head, tip, start ? [start] : []) : tip;
     const since = await diffTrees(bench.git, to, merged.tree);
     const untracked = new Set(await untrackedAmong(session, since));
     const added = since.filter(({ path, before }) => before === undefined && !untracked.has(path));
@@ -204,13 +204,12 @@ async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<st
 
 /** Returns the paths in conflict. @throws AgtError if uncommitted files of the sandbox would be in the way. */
 async function conflictsOfSync(session: Session, plan: SyncResult) {
-  const { operation, branch, commits, head, dropped } = plan;
+  const { operation, branch, commits, head, without } = plan;
   const { repository, record, sandboxGit } = session;
   const tip = await gitText(sandboxGit, ['rev-parse', '--verify', `${branch}^{commit}`]);
   const join = `git -C ${shellQuote(sandboxGit.cwd)} merge --allow-unrelated-histories ${shellQuote(branch)}`;
   if (operation === 'merge') await mergeBase(sandboxGit, tip, head, `join them all the same: ${join}`);
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
-    const without = dropped.last;
     const merged = await (operation === 'merge'
       ? mergeInMemory(bench, head, tip)
       : rebaseInMemory(bench, head, tip, without));
@@ -266,25 +265,20 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
       ],
     });
   const dropped = await droppedCommits(git, record, head, { branch: `${HEADS}${branch}`, tip });
-  const ahead = await countAhead(git, { tip, head, operation, without: dropped.last });
-  return { record, branch, tip, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };
+  const isHome = rebase && user_branch === `${HEADS}${branch}`;
+  const family = isHome ? await familyOf(session.repository, git)(record) : [];
+  const without = [...(dropped.last ? [dropped.last] : []), ...family.map(({ source }) => source)];
+  const ahead = await countAhead(git, { tip, head, operation, without });
+  const known = { record, branch, tip, commits, own, reverting, dropped, without };
+  return { ...known, ahead, head, conflicts: [], operation };
 }
 
 /** Nothing of the user's stash, and no other branch, may move with it. */
-async function runSync(git: Git, { operation, branch, tip, dropped: { last } }: SyncResult): Promise<number> {
-  if (operation === 'rebase') return rebaseByGit(git, branch, last ? { tip, last } : undefined);
+async function runSync(git: Git, { operation, branch, tip, without }: SyncResult): Promise<number> {
+  if (operation === 'rebase') return rebaseByGit(git, branch, tip, without);
   const words = ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch];
   const options = { env: { GIT_EDITOR: ':' }, stdout: 'ignore', stderr: 'inherit' } as const;
   return (await runGit(git, words, options)).exitCode;
-}
-
-/** git would end in the middle where a killed one has left a lock. */
-async function breakLocks({ git, repository: { commonDir }, record: { sandbox } }: Session): Promise<void> {
-  const gitDir = gitDirOf(sandbox);
-  if (gitDir === undefined) return;
-  const own = readdirSync(gitDir).filter((name) => name.endsWith('.lock'));
-  const locks = [...own.map((name) => join(gitDir, name)), join(commonDir, 'packed-refs.lock')];
-  await breakStaleLocks(locks, async () => [sandbox, gitDir, commonDir, git.cwd]);
 }
 
 /** Takes back a sync that was killed: git may have written only some of the files. */

@@ -171,9 +171,10 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const isDirty = inCommit.length > 0;
   const had = others.flatMap((one) => (graph.has(commit, one.commit) ? [] : one.source));
   const start = base === undefined ? undefined : startApart(graph, [...facts.starts, ...had], commit, base);
-  const begun = start === undefined || base === undefined ? [] : graph.compare(start, base).ahead;
+  const begun = [start, ...others.map(({ source }) => source)].filter((one) => one !== undefined);
   const common = comparison?.base ?? '';
-  const ownCommits = comparison && comparison.ahead.length - begun.length;
+  const own = comparison?.ahead.filter(({ oid }) => !begun.some((one) => graph.has(one, oid)));
+  const ownCommits = own?.length;
   const isAhead = (ownCommits ?? 0) > 0;
   const homes = isAhead ? [...new Set(located.homes)].map((tip) => graph.compare(commit, tip)) : [];
   const isRefused =

@@ -87,6 +87,22 @@ describe('a session and its fork', () => {
     expect(gone.map((one: { session_id: string }) => one.session_id)).toEqual(['s2', 's4']);
   });
 
+  test('what has landed with a fork is no commit of its own, after a sync and in a rebase', () => {
+    const { repository, sandbox, fork, commitLine, row } = forked();
+    const s2 = fork('s2');
+    commitLine(s2, 7, 'seven');
+    agtOk(repository, 'accept', 's2', '--keep');
+    commitLine(s2, 5, 'five');
+    commitLine(sandbox, 9, 'nine');
+    const rebased = 'would rebase 1 commit of s1 onto main, which has 1 new commit\n';
+    expect(`${agtOk(repository, 'sync', 's1', '--rebase', '-n')}\n`).toBe(rebased);
+    agtOk(repository, 'sync', 's1');
+    expect(row('s1')).toMatchObject({ ahead: 2 }); // with the merge
+    agtOk(repository, 'undo', 's1');
+    agtOk(repository, 'sync', 's1', '--rebase');
+    expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('nine');
+  });
+
   test.each(['a part', 'taken back', 'reverted', 'on another branch'])('%s: not landed', (how) => {
     const { repository, sandbox, fork, commitLine, row } = forked();
     write(join(sandbox, 'new'), 'new\n');
