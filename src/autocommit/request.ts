@@ -90,7 +90,7 @@ export interface CaptureOptions {
     readonly undone?: readonly string[] | undefined;
   };
   /** The snapshot that an unfinished restore goes to: the folder is between two snapshots. */
-  readonly unfinished?: string;
+  readonly unfinished?: string | undefined;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
   /** The folder is no worktree any more. Nobody may capture it, but its files can be compared. */

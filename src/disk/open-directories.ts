@@ -152,3 +152,16 @@ export function withOpenDirectories<T>(folder: string, action: (disk: OpenDirect
     disk.close();
   }
 }
+
+export function withDisk<T>(
+  path: string,
+  linked: LinkedEntry | undefined,
+  action: (disk: OpenDirectories) => T,
+): T {
+  const disk = new OpenDirectories(path, linked);
+  try {
+    return action(disk);
+  } finally {
+    disk.close();
+  }
+}

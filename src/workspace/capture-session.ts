@@ -7,7 +7,7 @@ import { tipRef } from '../filter/agent-refs.ts';
 import { attachedFolder } from '../folders/attached-folder.ts';
 import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
-import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
+import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { refuseRepositoryInside } from '../repository/repository.ts';
 import { callsAtWork } from '../session/calls-at-work.ts';
 import type { LockedSession } from '../session/lock.ts';
@@ -15,6 +15,7 @@ import { requireActive } from '../session/operation.ts';
 import { isAttached } from '../session/record.ts';
 import { lostGitDir, requireSandbox } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
+import { isNewest, isOnTheWay, sweepBeside } from './killed-restore.ts';
 import { freezerOf } from './moments.ts';
 import { recordAddedBytes } from './usage.ts';
 
@@ -55,10 +56,13 @@ export async function captureSession(
   session: LockedSession,
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
+  requireCapturable(session, true);
+  const way = await killedWay(session, options);
+  const unfinished = options.unfinished ?? way;
   const freezer = options.isLast ? undefined : freezerOf(session);
   let whole: string | undefined;
   try {
-    const result = await runCapture(session, options, freezer?.freeze);
+    const result = await runCapture(session, { ...options, unfinished }, freezer?.freeze);
     const captured = result.outcome === 'committed' ? result.commit : undefined;
     if (captured !== undefined) await recordAddedBytes(session, captured);
     if (result.failed.length === 0) whole = captured;
@@ -66,6 +70,19 @@ export async function captureSession(
   } finally {
     await freezer?.settle(whole);
   }
+}
+
+/** The snapshot that a killed restore was on the way to, if a capture that nobody has asked for sees nothing else. */
+async function killedWay(session: Session, options: AutocommitOptions): Promise<string | undefined> {
+  const { intent } = session.record;
+  if (intent?.operation !== 'restore') return undefined;
+  sweepBeside(session.record, intent);
+  const isAsked = (options.unfinished ?? options.label ?? options.call ?? options.before) !== undefined;
+  if (isAsked || !isNewest(await session.history(), intent)) return undefined;
+  return withScratchObjects(session.repository, async (scratch) => {
+    const { commit } = await captureInScratch(session, { ...options, newerPaths: undefined }, scratch);
+    return commit && (await isOnTheWay(scratch.git, commit, intent)) ? intent.snapshot : undefined;
+  });
 }
 
 /** Compares the folder with the last snapshot. It stores nothing, and needs no lock. */
@@ -85,11 +102,11 @@ export function captureInScratch(
 
 /** Reports what a capture would store. It writes nothing and needs no lock. */
 export async function previewCapture(session: Session, options: AutocommitOptions): Promise<CaptureResult> {
+  requireCapturable(session, false);
   return runCapture(session, { ...options, dryRun: true });
 }
 
 function runCapture(session: Session, options: AutocommitOptions, freeze?: Freeze): Promise<CaptureResult> {
-  requireCapturable(session, options.dryRun !== true);
   return capture(session.git, { ...captureTarget(session), freeze }, withUsual(session, options));
 }
 

@@ -2,8 +2,7 @@
  * Brings the files of the checkout from one snapshot into another, as a restore does. agt replaces and deletes only what
  * the first one holds, by content. A path that is already as wanted stays: so the same step can be taken again after a kill.
  */
-import { globSync, readdirSync, rmSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import type { Stats } from 'node:fs';
 import { linkedSandbox } from '../../autocommit/observe.ts';
 import { hasContent } from '../../autocommit/scan/content.ts';
 import { applyPlan, type Unfinished } from '../../checkout/apply.ts';
@@ -11,12 +10,12 @@ import type { TargetFolder } from '../../checkout/folder-writer.ts';
 import { type CheckoutPlan, type FileToWrite, prepareCheckout } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
 import { insideCheck } from '../../disk/is-inside.ts';
-import { isAlive } from '../../disk/lock-owner.ts';
-import { type LinkedEntry, OpenDirectories } from '../../disk/open-directories.ts';
+import { type LinkedEntry, withDisk } from '../../disk/open-directories.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { diffSnapshots, parentDirectories } from '../../snapshot/tree.ts';
+import { folderPath, sweepTemporary } from '../../workspace/killed-restore.ts';
 import type { InPlace } from './checkout.ts';
 
 /** Paths in a move are relative to the session folder, one byte per character. */
@@ -83,11 +82,6 @@ export async function planMove(place: InPlace, moving: Moving): Promise<Move> {
   };
 }
 
-/** One byte per character. */
-function folderPath(record: SessionRecord): string {
-  return Buffer.from(sessionFolder(record)).toString('latin1');
-}
-
 const PERMISSIONS = 0o7777;
 
 /** The files on disk that are neither as in the one snapshot nor as in the other. */
@@ -137,46 +131,4 @@ export function whatIsOnDisk(
       return stat === undefined ? oid === undefined : has(`sandbox/${one}`, stat, oid);
     }),
   );
-}
-
-function withDisk<T>(path: string, linked: LinkedEntry | undefined, action: (disk: OpenDirectories) => T): T {
-  const disk = new OpenDirectories(path, linked);
-  try {
-    return action(disk);
-  } finally {
-    disk.close();
-  }
-}
-
-const TEMPORARY = /^\.agt-(\d+)\.tmp$/;
-
-/** Deletes what a killed agt has left beside these files, or in these top folders. */
-export function sweepBeside(record: SessionRecord, paths: readonly string[]): void {
-  const [tops, files] = [true, false].map((isTop) =>
-    paths.filter((path) => (parentPath(path) === '') === isTop),
-  );
-  const inside = (tops ?? []).flatMap((top) => {
-    const cwd = top === 'sandbox' ? (record.checkout ?? record.sandbox) : join(sessionFolder(record), top);
-    const left = globSync('**/.agt-*.tmp', { cwd, exclude: (name) => name === '.git' });
-    return left.map((path) => `${top}/${Buffer.from(path).toString('latin1')}`);
-  });
-  const parents = new Set([...(files ?? []), ...inside].map(parentPath));
-  sweepTemporary(parents, { path: folderPath(record), linked: linkedSandbox(record) });
-}
-
-/** Deletes what a killed agt has left beside the files that it wrote. */
-function sweepTemporary(
-  parents: ReadonlySet<string>,
-  { path, linked }: Pick<TargetFolder, 'path' | 'linked'>,
-): void {
-  withDisk(path, linked, (disk) => {
-    for (const parent of parents) {
-      if (disk.lstat(parent)?.isDirectory() !== true && parent !== linked?.name) continue;
-      for (const name of readdirSync(disk.entry(`${parent}/.`), 'latin1')) {
-        const pid = TEMPORARY.exec(name)?.[1];
-        if (pid !== undefined && !isAlive(Number(pid)))
-          rmSync(disk.entry(`${parent}/${name}`), { force: true });
-      }
-    }
-  });
 }

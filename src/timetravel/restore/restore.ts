@@ -12,7 +12,6 @@ import { type PutBack, putGitBack } from '../../folders/git-state/put-back.ts';
 import type { RefMove } from '../../folders/git-state/ref-plan.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { editIndex } from '../../git/objects/scratch-index.ts';
-import { sweepBeside } from '../../lifecycle/in-place/move-files.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState } from '../../session/operation.ts';
@@ -45,7 +44,6 @@ import {
 } from './restore-files.ts';
 import {
   isOfFiles,
-  killedRedo,
   placeForRestore,
   type RestoreRequest,
   refuseTarget,
@@ -139,13 +137,12 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     await beginWith(session.with(found), chosenEarly, request, later);
   }
   const folder = await ensureWorktree(session.with(record));
-  if (resumed !== undefined) sweepBeside(record, scope);
   const active = session.with(record);
   const keep = await unkeptWorkTip(active);
   if (folder !== 'files') await keepGitState(active, { now, keep, isNew: folder === 'new' });
-  const unfinished = resumed?.commit ?? (await killedRedo(session.with(found), request.by));
-  const marks = { ...(unfinished && { unfinished }), ...(await filesOfLast(active)) };
-  const capture = () => captureSession(active, { now, keep, ...marks });
+  const marks = { unfinished: resumed?.commit, ...(await filesOfLast(active)) };
+  const capture = () =>
+    captureSession(session.with(intent ? { ...record, intent } : record), { now, keep, ...marks });
   const before = folder === 'files' ? (request.before ?? (await capture())) : undefined;
   const snapshot = chosenEarly ?? (await pick());
   await refuseTarget(active, snapshot, request);

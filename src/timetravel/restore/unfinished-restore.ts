@@ -15,13 +15,12 @@ import { requireActive, requireAllowed } from '../../session/operation.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import type { Session } from '../../session/session.ts';
-import { type Intent, isEnded } from '../../session/state.ts';
+import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { BEFORE_THE_SESSION } from '../../snapshot/format.ts';
 import { parseSnapshot, refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
 import { refuseToReplace } from '../../workspace/ensure-worktree.ts';
-
-type RestoreIntent = Extract<Intent, { operation: 'restore' }>;
+import { isNewest } from '../../workspace/killed-restore.ts';
 
 /** The session with the place for a missing sandbox. @throws AgtError if it cannot be restored; nothing has changed then */
 export async function placeForRestore(session: Session, request: RestoreRequest): Promise<SessionRecord> {
@@ -80,26 +79,6 @@ export async function snapshotIn(git: Git, history: readonly Snapshot[], commit:
   if (known !== undefined) return known;
   const content = (await readCommits(git, [commit])).get(commit) ?? '';
   return { ...parseSnapshot(commit, content), previous: undefined };
-}
-
-/** Whether nothing but the restore itself has captured the folder since the restore began. */
-function isNewest(history: readonly Snapshot[], intent: RestoreIntent): boolean {
-  const isItsOwn = ({ restored, unfinished }: Snapshot) => (unfinished ?? restored) === intent.snapshot;
-  const newestOther = history.find((snapshot) => snapshot.commit === intent.tip || !isItsOwn(snapshot));
-  return newestOther?.commit === intent.tip;
-}
-
-/**
- * The snapshot that a redo was killed on the way to; an undo takes that redo back. So what it left is no step, and the steps
- * ahead stay. Undefined if there is none, or if something else was captured since.
- */
-export async function killedRedo(session: Session, by: RestoreRequest['by']): Promise<string | undefined> {
-  const { intent } = session.record;
-  if (by !== 'undo' || intent?.operation !== 'restore' || intent.by !== 'redo') return undefined;
-  const history = await session.history();
-  const [newest] = history;
-  const isComplete = newest?.commit !== intent.tip && newest?.restored === intent.snapshot;
-  return !isComplete && isNewest(history, intent) ? intent.snapshot : undefined;
 }
 
 /** Whether a redo was killed before anything of it was captured. */
