@@ -81,7 +81,7 @@ function isShort({ intent }: SessionRecord): boolean {
 export async function withSessionLock<T>(
   named: NamedSession,
   action: (session: LockedSession) => Promise<T>,
-  { mount = true, waitMs = USUAL_WAIT_MS } = {},
+  { mount = true, waitMs = USUAL_WAIT_MS, dryRun = false } = {},
 ): Promise<T> {
   const { repository, id } = named;
   refuseFromNamespace(repository, id);
@@ -110,7 +110,7 @@ export async function withSessionLock<T>(
       waitMs,
     );
     if (done !== undefined) {
-      await pushLater(repository, id).catch(() => undefined); // the next one tries again
+      if (!dryRun) await pushLater(repository, id).catch(() => undefined); // the next one tries again
       return done.result;
     }
     if (Date.now() < deadline) continue;

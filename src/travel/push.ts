@@ -84,10 +84,11 @@ export async function pushSession(session: Session, given: PushRequest): Promise
   // Anybody may pull one that has ended.
   const release = (given.release && !isEnded(record)) || isFree(session, given);
   const request = { ...given, remote, mode, release };
-  const lockForEach: Locked = (action) => withSessionLock(session, action, { mount: !given.asItIs });
+  const { dryRun } = given;
+  const lockForEach: Locked = (action) => withSessionLock(session, action, { mount: !given.asItIs, dryRun });
   const push = () =>
     release
-      ? withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)))
+      ? withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)), { dryRun })
       : pushWith(session, request, lockForEach);
   return holdingShares(session, push);
 }

@@ -98,6 +98,19 @@ test('sends no copy again that a person has deleted, and tells the end of a sess
   expect(git(remote, 'for-each-ref', 'refs/agt/shared').split('\n')).toHaveLength(2);
 });
 
+test('a dry run of a push sends nothing later, either', async () => {
+  const { remote, here } = makeTwo();
+  agt(here, 'key', 'new');
+  workIn(here);
+  agtOk(here, 'config', 'set', 'agt.pushEvery', '0 seconds');
+  agtOk(here, 'config', 'set', 'agt.push', 'origin');
+  for (const words of [['s1'], ['s1', '--release'], ['s1', '--plain'], ['--all']])
+    agtOk(here, 'session', 'push', ...words, '-n');
+  await sleep(2000);
+  expect(git(remote, 'for-each-ref', 'refs/agt/shared')).toBe('');
+  expect(existsSync(join(here, '.git/agt/shared/s1.json'))).toBe(false);
+});
+
 test('the last snapshot of a session goes as well: it has ended, or went back', async () => {
   const { here, there } = makeTwo();
   agtOk(here, 'config', 'set', 'agt.push', 'origin');
