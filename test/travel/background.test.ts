@@ -211,6 +211,18 @@ test('if one session is on a remote, those on none are named without agt.push, a
   expect(ended()).toEqual(['gone', 'part']);
   for (const id of ended()) agtOk(here, 'session', 'push', id);
   expect(ended()).toEqual([]);
+  git(here, 'branch', 'topic');
+  for (const [id, branch] of [
+    ['reset', 'main'],
+    ['topic', 'topic'],
+  ] as const) {
+    begin(id);
+    agtOk(here, 'accept', id, '--onto', branch, '--untracked=all');
+  }
+  expect(ended()).toEqual([]);
+  git(here, 'reset', '-q', '--hard', 'HEAD~1');
+  git(here, 'branch', '-qD', 'topic');
+  expect(ended().toSorted()).toEqual(['reset', 'topic']);
 });
 
 test('doctor names damaged facts about the copy on a remote, and checks the rest', () => {
