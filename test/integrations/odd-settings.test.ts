@@ -1,5 +1,5 @@
 /** Settings of agents that are no regular file, or that held hooks of agt before. */
-import { readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AGT, run, write } from '../harness/world.ts';
@@ -45,4 +45,24 @@ test('settings of Codex without its program: the hooks are written, and it does 
     exitCode: 1,
     stderr: expect.stringContaining('codex app-server cannot be started'),
   });
+});
+
+test('settings that an edit has damaged: status and doctor say that agt cannot tell about the hooks', () => {
+  const home = new Home();
+  const file = join(home.dir, '.claude/settings.json');
+  const doctor = () => run(AGT, ['doctor'], { cwd: home.dir, env: { HOME: home.dir } }).stdout;
+  write(file, '{}}\n');
+  expect(doctor()).not.toContain(file);
+  write(file, '{}\n');
+  home.ok('install', 'claude-code');
+  expect(doctor()).not.toContain(file);
+  appendFileSync(file, '}\n');
+  const reason = new RegExp(`cannot read ${file}: line \\d+ is not valid JSON: end of file expected`);
+  expect(home.agt('status', 'claude-code').stderr).toMatch(reason);
+  expect(doctor()).toMatch(
+    new RegExp(
+      `warning: ${file}: agt cannot tell whether the hooks of Claude Code still stand: ${reason.source}\n` +
+        ' +fix: mend that, then see: agt hooks status claude-code\n',
+    ),
+  );
 });

@@ -6,7 +6,7 @@ import { readIfThere, statOrUndefined } from '../../disk/read-file.ts';
 import { stateDirectory } from '../../disk/state-home.ts';
 import { readFailures, readLastEvent } from '../../integrations/hooks-log.ts';
 import { findHooks, installHooks, switchedOffBy } from '../../integrations/install/install.ts';
-import type { HooksFile } from '../../integrations/install/installed.ts';
+import { type HooksFile, readInstalled } from '../../integrations/install/installed.ts';
 import { hookCommand } from '../../integrations/install/settings.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
@@ -90,15 +90,28 @@ function hasWorktreeHooks(path: string): boolean {
   return readIfThere(path).includes('"WorktreeCreate"');
 }
 
-/** A warning for each agent of the user whose hooks are outdated. */
+/** A warning for each agent of the user whose hooks are outdated, or perhaps gone. */
 export async function findOutdatedHooks(context: Context): Promise<Finding[]> {
   const all = await Array.fromAsync(INTEGRATIONS, (integration) => statusOf(context, integration, false));
   const outdated = all.filter(({ state }) => state === 'outdated');
-  return [...outdated, ...all.flatMap(({ mcp }) => mcp ?? [])]
+  return [...outdated, ...(await lostSight(context, all)), ...all.flatMap(({ mcp }) => mcp ?? [])]
     .filter(({ problem }) => problem !== null)
     .map(({ file, problem, mend }) => {
       return { level: 'warning', about: file, problem: problem ?? '', mend: mend ?? '' };
     });
+}
+
+/** The agents that agt has given hooks, where it cannot tell any more whether they have them. */
+async function lostSight(context: Context, all: readonly HookStatus[]) {
+  const stateDir = stateDirectory(context.env);
+  const unknown = all.filter(({ state }) => state === 'unknown');
+  const found = unknown.map(async ({ integration, file, problem: reason }) => {
+    const own = await hooksFile(context, integration, { project: false });
+    if (stateDir === undefined || readInstalled(stateDir, own) === undefined) return [];
+    const problem = `agt cannot tell whether the hooks of ${integration.title} still stand: ${reason}`;
+    return [{ file, problem, mend: `mend that, then see: agt hooks status ${integration.name}` }];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** `agt hooks` of agents that are not here would make their directories. */

@@ -136,7 +136,7 @@ function bringBack(path: string, before: Buffer | undefined, after: Buffer | und
 export async function findHooks({ path, settings }: HooksFile): Promise<string | undefined> {
   const bytes = readSettingsFile(path);
   if (bytes === undefined) return undefined;
-  return about(path, () => settings.find(decodeSettings(path, bytes)));
+  return about(path, () => settings.find(decodeSettings(path, bytes)), 'read');
 }
 
 /** The setting by which the user has switched the hooks off; undefined if they run. */
@@ -150,12 +150,12 @@ function lockFile(stateDir: string): string {
 }
 
 /** Errors of `HookSettings` do not name the file. */
-async function about<T>(path: string, action: () => Promise<T>): Promise<T> {
+async function about<T>(path: string, action: () => Promise<T>, verb = 'change'): Promise<T> {
   try {
     return await action();
   } catch (error) {
     if (!isAgtError(error)) throw error;
-    throw new AgtError(`cannot change ${path}: ${error.message}`, {
+    throw new AgtError(`cannot ${verb} ${path}: ${error.message}`, {
       hints: ['agt left the file alone; correct it, and run the command again'],
       cause: error,
     });
