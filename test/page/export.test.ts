@@ -61,6 +61,17 @@ test.skipIf(noBrowser !== undefined)(
 );
 
 test.each([
+  ['ui', '--force', '--session', 's1', '--export', 'out.html'],
+  ['session', 'bundle', '--force', 's1', 'out.html', '--html'],
+])('agt %s names the review only if the file has one: an ended session has none', (...words) => {
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', '--id', 's1');
+  expect(agtOk(repository, ...words)).toBe('out.html has the timeline, the review and the diffs of s1');
+  agtOk(repository, 'session', 'remove', 's1');
+  expect(agtOk(repository, ...words)).toBe('out.html has the timeline and the diffs of s1');
+});
+
+test.each([
   ['ui', '--session', 's1', '--export', 'out.html'],
   ['session', 'bundle', 's1', 'out.html', '--html'],
 ])('agt %s replaces a file only with --force', (...words) => {

@@ -5,6 +5,7 @@ import { EXIT, formatError, usageError } from '../../errors.ts';
 import type { Run } from '../../page/requests.ts';
 import type { Text } from '../../process/streams.ts';
 import type { Session } from '../../session/session.ts';
+import { isEnded } from '../../session/state.ts';
 import { writeFile } from '../../travel/bundle.ts';
 import { secretsCutter } from '../../travel/content.ts';
 import { defineCommand, option } from '../command-line/command.ts';
@@ -73,16 +74,18 @@ export const ui = defineCommand({
 async function exportTo(file: string, force: boolean, context: Context, given: string | undefined) {
   const words = 'an export is of one session: agt ui --session ID --export FILE';
   const session = await sessionHere(context, given, words);
-  await writeHtml(context, session, { file: resolve(context.cwd, file), force });
-  return `${showPath(file)} has the timeline, the review and the diffs of ${session.id}\n`;
+  const content = await writeHtml(context, session, { file: resolve(context.cwd, file), force });
+  return `${showPath(file)} has ${content}\n`;
 }
 
+/** Returns what the file has, in words. */
 export async function writeHtml(context: Context, session: Session, to: Parameters<typeof writeFile>[0]) {
   const { repository, record, id } = session;
   const { exportPage } = await import('../../page/export.ts');
   const place = { cwd: repository.git.cwd, sandbox: record.sandbox };
   const html = await exportPage(runHere(context), place, id, await secretsCutter(session));
   await writeFile(to, async (path) => writeFileSync(path, html, { flag: 'wx' }));
+  return `the timeline${isEnded(record) ? '' : ', the review'} and the diffs of ${id}`;
 }
 
 function openInBrowser(address: string): void {

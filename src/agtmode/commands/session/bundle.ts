@@ -41,8 +41,8 @@ export const sessionBundle = defineSessionCommand({
     const file = resolve(context.cwd, args.file);
     const { record } = session;
     if (args.html) {
-      await writeHtml(context, session, { ...args, file });
-      return { text: `${showPath(args.file)} has the timeline and the diffs of ${session.id}\n` };
+      const content = await writeHtml(context, session, { ...args, file });
+      return { text: `${showPath(args.file)} has ${content}\n` };
     }
     const request = { ...args, file, env: context.env, now: context.now() };
     const bundled = await interruptible(context, session, bundleSession, request);
