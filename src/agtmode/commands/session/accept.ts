@@ -271,7 +271,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined, isLa
   if (!done) return lines([...all, ...indented(result.message)]);
   const place = record.working_copy === 'in-place' ? ' in a sandbox' : '';
   const back = kept ? '' : `  (${branch} is as before, and the session is back${place})`;
-  const after = isLast ? back : '  (first unaccept what landed after it)';
+  const after = isLast ? back : '  (of several, the last one first)';
   all.push(`undo     agt session unaccept ${id}${after}`);
   if (!kept) all.push(`         agt undo ${id}  (the session is back, and ${branch} keeps the work)`);
   return lines(all);
