@@ -205,8 +205,9 @@ async function takeLease(
   );
   if (taken !== undefined) return taken;
   writeShares(session, before);
-  const [winner] = await listShares(repository, remote, await readKeys(env), share);
-  const taker = winner?.head?.holder;
+  const winners = await listShares(repository, remote, await readKeys(env), share);
+  await noteHolders(repository, remote, winners);
+  const taker = winners[0]?.head?.holder;
   const who = taker === undefined ? 'somebody' : `${taker.name}, in ${taker.repository},`;
   throw new AgtError(`${who} has taken session "${id}" meanwhile`, {
     hints: [`take it all the same: ${commandToPull(request, { take: true })}`],
