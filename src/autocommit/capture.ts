@@ -13,6 +13,7 @@ import { FastImportFailed } from '../git/objects/fast-import.ts';
 import { scratchRepository } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
+import { callsAround } from '../snapshot/history.ts';
 import { IGNORED } from '../snapshot/ignore-file.ts';
 import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
 import { type Change, listChanges } from './describe-changes.ts';
@@ -192,8 +193,14 @@ async function needsCommit(
     !isSameFolder(last.manifest, manifest) ||
     refs.shadow !== refs.tip ||
     (hasNews && options.onlyIfChanged !== true) ||
-    (await listUnreachable(git, options.keep ?? [], [refs.tip, refs.user ?? refs.tip])).length > 0
+    (await listUnreachable(git, options.keep ?? [], [refs.tip, refs.user ?? refs.tip])).length > 0 ||
+    (options.call !== undefined && (await isWithinCall(git, refs.tip, options)))
   );
+}
+
+/** A guard, say, has captured the changes of the call. Its own snapshot says which call that was. */
+async function isWithinCall(git: Git, tip: string, { conversation = '' }: CaptureOptions): Promise<boolean> {
+  return (await callsAround(git, tip)).some((name) => name.endsWith(`.${conversation}`));
 }
 
 /** Compares everything but label and tool: that they are missing now is no change. */

@@ -104,6 +104,6 @@ export interface CaptureOptions {
   readonly conversation?: string | undefined;
   /** Conversations that are in the middle of a call (session/calls-at-work.ts). */
   readonly during?: readonly string[];
-  /** Label, call and restore alone are no reason for a commit. */
+  /** Label, call and restore alone are no reason for a commit, unless the last snapshot is within the call. */
   readonly onlyIfChanged?: boolean;
 }

@@ -7,7 +7,7 @@
 import { AgtError } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { readCommits } from '../git/objects/commits.ts';
-import { findObject } from '../git/objects/object-reader.ts';
+import { findObject, readObject } from '../git/objects/object-reader.ts';
 import { type Git, gitBytes, resolveObject } from '../git/run/git.ts';
 import { AUTHOR, trailersOf } from './format.ts';
 
@@ -164,6 +164,13 @@ async function readPage(git: Git, from: string, most = PAGE, end?: string): Prom
   const oids = listed.toString().split('\n').slice(0, -1);
   const contents = await readCommits(git, oids);
   return oids.map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''));
+}
+
+/** The conversations in whose call a snapshot was made, if neither a hook nor a restore has made it. */
+export async function callsAround(git: Git, commit: string): Promise<readonly string[]> {
+  const object = await readObject(git, commit);
+  const { agent, restored, during } = parseSnapshot(commit, object?.content.toString('latin1') ?? '');
+  return (agent ?? restored) === undefined ? during : [];
 }
 
 /** `content` is the commit object, one byte per character: the user's settings change what git prints of it. */

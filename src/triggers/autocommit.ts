@@ -9,11 +9,13 @@ import { type FolderAccess, findAttached, settingsFile } from '../folders/store.
 import { enforceBudget, excessOverBudget } from '../maintenance/retention/budget.ts';
 import { autoRepack } from '../maintenance/retention/repack.ts';
 import type { Repository } from '../repository/repository.ts';
+import { callsAtWork } from '../session/calls-at-work.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { mended } from '../session/operation.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import { followMove } from '../session/relocate.ts';
 import type { Session } from '../session/session.ts';
+import { callsAround } from '../snapshot/history.ts';
 import { type AutocommitOptions, captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { factsBeforeScan, leaveFacts } from './front/facts.ts';
 import { readNewerPaths } from './front/newer-paths.ts';
@@ -52,8 +54,15 @@ async function autocommitLocked(session: LockedSession, options: AutocommitOptio
   // Metadata are flushed, which takes longer than many a capture: agt writes them if they say something new.
   if (isMended || known.folder_identity !== record.folder_identity) session.write(known);
   // The front would not call a session active again.
-  leaveFacts(session.with(known), known.state === 'active' ? facts : undefined, result);
+  const mayAnswer = known.state === 'active' && !(await isWithinCall(session, result, options.now));
+  leaveFacts(session.with(known), mayAnswer ? facts : undefined, result);
   return { ...result, warnings: [...warnings, ...result.warnings] };
+}
+
+/** The end of the call is captured, even if nothing changes until then. */
+async function isWithinCall({ repository, id, git }: Session, { commit }: CaptureResult, now: Date) {
+  const isAtWork = commit !== undefined && callsAtWork(repository.agtDir, id, now).length > 0;
+  return isAtWork && (await callsAround(git, commit)).length > 0;
 }
 
 /** A folder that was just made had none yet. If another one has come to the path, the store is that one's from now on. */

@@ -2,6 +2,8 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Front } from '../harness/front.ts';
+import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, GIT_MODE, git, makeRepository, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { afterStep } from './after-step.ts';
@@ -45,6 +47,29 @@ test('in the middle of such a call, an undo goes to before its last git command'
   const { folder } = callWithGit();
   expect(agtOk(folder, 'undo')).toContain('now at "before git branch -qD topic"');
   expect(git(folder, 'branch', '--list', 'topic')).toContain('topic');
+});
+
+test.each(['session', 'folder'])('a call that ends with a git command is a step of its own (%s)', (kind) => {
+  const cwd = kind === 'session' ? makeSession({ a: 'start\n' }).sandbox : makeRepository({ a: 'start\n' });
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('Two calls');
+  agent.begins('1');
+  write(join(cwd, 'a'), 'of call 1\n');
+  git(cwd, 'commit', '-qam', 'of call 1');
+  for (const _ of [1, 2]) guarded(cwd, 'clean', '-fdq');
+  expect(new Front().startsForTool(cwd)).toBe(true);
+  agent.ends('1');
+  agent.begins('2');
+  write(join(cwd, 'a'), 'of call 2\n');
+  agent.ends('2');
+  agent.begins('3');
+  guarded(cwd, 'clean', '-fdq');
+  agent.ends('3');
+  expect(JSON.parse(agtOk(cwd, 'session', 'log', '--turns', '--json'))).toMatchObject([{ calls: 2 }]);
+  expect(agtOk(cwd, 'undo')).toContain('undone: (Bash: do 2)\n');
+  expect(git(cwd, 'show', '-s', '--format=%s')).toBe('of call 1');
+  expect(agtOk(cwd, 'undo')).toContain('undone: (Bash: do 1)\n');
+  expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('start\n');
 });
 
 test('a look at an old commit changes nothing about what an undo takes back', () => {
