@@ -17,6 +17,7 @@ import {
   type AuthoredHistory,
   authorsOf,
   bySessionOf,
+  emptySteps,
   isOfHook,
   namesOfAgents,
   type TurnSteps,
@@ -165,13 +166,15 @@ export async function readAllAuthors(repository: Repository) {
   const known = new Map(snapshots.map((snapshot) => [snapshot.commit, snapshot]));
   const previousOf = (one: Snapshot | undefined) => known.get(one?.previous ?? '');
   const isFolder = records.some(isAttached);
-  const authored = [...Map.groupBy(snapshots, ({ session }) => session).values()].map((own) => {
+  const histories = [...Map.groupBy(snapshots, ({ session }) => session).values()];
+  const empty = await emptySteps(repository.git, histories);
+  const authored = histories.map((own) => {
     const before: Snapshot[] = [];
     for (let one = previousOf(own[0]); one !== undefined; one = previousOf(one)) before.push(one);
     // Without events, nothing says that a fork goes on with a turn of its parent.
     const isFork = records.some(({ session_id: id, from }) => id === own[0]?.session && from !== undefined);
     const line = isFork && !before.some(isOfHook) ? own : [...before.reverse(), ...own];
-    return partOf(authorsOf(line, isFolder), own);
+    return partOf(authorsOf(line, isFolder, empty), own);
   });
   return { records, snapshots, authored, pulled: madeElsewhere(snapshots, records) };
 }

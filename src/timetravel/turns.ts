@@ -5,12 +5,14 @@
  */
 import { AgtError } from '../errors.ts';
 import { shownId } from '../folders/store.ts';
+import type { Git } from '../git/run/git.ts';
 import { commandToList } from '../session/advised-commands.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { BEFORE_RUN, isBroughtIn, labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { compareWithPrevious } from './timeline.ts';
 
 /** `other`: a person, or a program that is no call of an agent. `restore`: a person has brought a snapshot back. */
 export type Author = 'agent' | 'other' | 'restore' | 'unknown';
@@ -50,8 +52,15 @@ export interface AuthoredHistory {
   readonly begun: readonly TurnSteps[];
 }
 
-/** `history`: oldest first. `isFolder`: its first snapshot has all that was there before. */
-export function authorsOf(history: readonly Snapshot[], isFolder: boolean): AuthoredHistory {
+/**
+ * `history`: oldest first. `isFolder`: its first snapshot has all that was there before. `empty`: see `emptySteps`; it
+ * matters to the numbers of turns.
+ */
+export function authorsOf(
+  history: readonly Snapshot[],
+  isFolder: boolean,
+  empty: ReadonlySet<string> = new Set(),
+): AuthoredHistory {
   const turns: TurnSteps[] = [];
   const begun: TurnSteps[] = [];
   const current = new Map<string, TurnSteps>();
@@ -96,8 +105,10 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
     if (isPersons) belongsTo?.steps.push(snapshot);
     if (belongsTo !== undefined && (author === 'agent' || isEventOf(snapshot)))
       belongsTo.snapshots.push(snapshot);
-    const isWork = tool !== undefined || author === 'agent' || (turn?.prompt !== undefined && !isTold);
-    if (belongsTo?.number === 0 && isWork) belongsTo.number = turns.push(belongsTo);
+    const isOfLabel = turn?.prompt !== undefined && !isTold && !empty.has(snapshot.commit);
+    const isWork = tool !== undefined || author === 'agent' || isOfLabel;
+    const atWork = turn ?? belongsTo;
+    if (atWork?.number === 0 && isWork) atWork.number = turns.push(atWork);
     if (turn !== undefined && turn.agent === undefined && key === own) turn.agent = agent;
     const isAlone = key === own && among.length === 0 && !snapshot.during.map(conversationIn).includes(own);
     const isOfCall = tool !== undefined && isAlone;
@@ -154,8 +165,16 @@ export function bySessionOf({ steps, conversation }: TurnSteps): string | undefi
 }
 
 export async function readAuthors(session: Session): Promise<AuthoredHistory> {
-  const history = await session.requireHistory();
-  return authorsOf(history.toReversed(), isAttached(session.record));
+  const history = (await session.requireHistory()).toReversed();
+  return authorsOf(history, isAttached(session.record), await emptySteps(session.git, [history]));
+}
+
+/** The commits of snapshots that changed no file, where labels alone tell of prompts: events come only with changes. */
+export async function emptySteps(git: Git, histories: readonly (readonly Snapshot[])[]) {
+  const hasLabel = (one: Snapshot) => promptIn(one) !== undefined && !isOfHook(one);
+  const steps = histories.filter((history) => history.some(hasLabel)).flat();
+  const changed = await compareWithPrevious(git, steps);
+  return new Set(steps.map(({ commit }) => commit).filter((commit) => !changed.get(commit)?.length));
 }
 
 /** @throws AgtError if there is no turn of this number */

@@ -240,3 +240,24 @@ test('a renamed file is one, with the lines that agt diff --turn counts', () => 
   expect(agtOk(cwd, 'activity', '--stat')).toMatch(/ a -> d\/b$/m);
   expect(agtOk(cwd, 'diff', '--turn', '1', '--shortstat').trim()).toBe('1 file changed, 1 insertion(+)');
 });
+
+test('without hooks, a turn is what lies between two labels of prompts, to all commands that know turns', () => {
+  const session = makeSession({ a: 'a\n' });
+  const json = (...words: string[]) => JSON.parse(agtOk(session.sandbox, ...words, '--json'));
+  const told = ({ prompt, files }: { prompt: string; files: { path: string }[] }) =>
+    `${prompt}: ${files.map(({ path }) => path).join()}`;
+  const label = (n: number) => autocommit(session, '--label', `prompt: job ${n}`);
+  for (const n of [1, 2, 3]) {
+    label(n);
+    if (n !== 2) write(join(session.sandbox, `f${n}`), `text of ${n}\n`);
+  }
+  label(4);
+  const rows = ['job 3: f3', 'job 1: f1'];
+  expect(json('activity').map(told)).toEqual(rows);
+  expect(json('session', 'log', '--turns').map(told)).toEqual(rows);
+  expect(agtOk(session.sandbox, 'session', 'log', '--turn', '1', '--stat')).toContain('A  +1 -0  f1');
+  expect(agtOk(session.sandbox, 'undo', '--turn', '1', '-n')).toMatch(/\n-text of 1$/);
+  expect(agtOk(session.sandbox, 'why', 'f1:1')).toMatch(/ turn 1\n {2}prompt {2}job 1\n/);
+  expect(json('search', 'text of 1')).toMatchObject([{ prompt: 'job 1' }]);
+  expect(json('search', '--prompt', 'job')).toHaveLength(4);
+});

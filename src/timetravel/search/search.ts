@@ -27,7 +27,7 @@ interface Wanted {
   readonly since: Date | undefined;
   /** All of its line, with what it has from the one that it was forked from. */
   readonly session: string | undefined;
-  /** The agent of a step is the one that heard its prompt; otherwise the one that changed its files. */
+  /** Agent and prompt of a step are those that it begins a turn with; otherwise of the turn that changed its files. */
   readonly prompts?: boolean;
 }
 
@@ -42,11 +42,12 @@ export async function stepsOf(
   const steps = snapshots.map((snapshot): Step => {
     const { turn, among = [], author = 'unknown' } = authors.get(snapshot) ?? {};
     const known = snapshot.agent ?? turn?.agent;
-    const prompt = promptIn(snapshot);
-    const isPersons = author === 'restore' || (author === 'other' && !(prompts && prompt !== undefined));
+    const begins = promptIn(snapshot);
+    const prompt = prompts ? begins : (turn?.prompt ?? begins);
+    const isPersons = author === 'restore' || (author === 'other' && !(prompts && begins !== undefined));
     const agent = among.length > 1 || isPersons ? undefined : known;
     const isPulled = pulled.has(snapshot);
-    return { repository, snapshot, folder, agent, author, prompt: prompt ?? turn?.prompt, isPulled };
+    return { repository, snapshot, folder, agent, author, prompt, isPulled };
   });
   const record = records.find(({ session_id: id }) => id === session);
   const line = record && (await readHistory(repository.git, snapshotRefs(record)));

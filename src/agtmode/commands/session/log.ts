@@ -20,7 +20,6 @@ import { filesOfTurns, undoneTurns } from '../../../timetravel/turn-files.ts';
 import {
   type AuthoredHistory,
   type AuthoredStep,
-  authorsOf,
   bySessionOf,
   namesOfAgents,
   readAuthors,
@@ -74,9 +73,9 @@ export const sessionLog = defineSessionCommand({
       last === undefined ? new Set() : await readAmbiguousFolders(repository.git, [last.commit]);
     const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
     const pathspecs = args.rest.map((spec) => parsePathspec(spec, inFolder));
-    const authored = authorsOf(history.toReversed(), isAttached(record));
+    const authored = await readAuthors(session);
     const turn = args.turn === undefined ? undefined : turnNumbered(session, authored, args.turn);
-    const ofTurn = turn && new Set(turn.snapshots.map(({ commit }) => commit));
+    const ofTurn = turn && new Set([...turn.snapshots, ...turn.steps].map(({ commit }) => commit));
     const chosen = history.filter(
       ({ time, commit }) => (since === undefined || time >= since) && ofTurn?.has(commit) !== false,
     );
