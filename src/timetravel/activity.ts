@@ -158,11 +158,11 @@ export type AllAuthors = Awaited<ReturnType<typeof readAllAuthors>>;
 
 /**
  * All snapshots by time, oldest first and each before those that follow it; who made those of each session, and which were
- * made in another repository.
+ * made in another repository. One that came under several ids is of the session in `asked`, if that has it.
  */
-export async function readAllAuthors(repository: Repository) {
+export async function readAllAuthors(repository: Repository, asked: readonly string[]) {
   const { records } = listRecords(repository);
-  const snapshots = await snapshotsOfAll(repository, records);
+  const snapshots = await snapshotsOfAll(repository, records, asked);
   const known = new Map(snapshots.map((snapshot) => [snapshot.commit, snapshot]));
   const previousOf = (one: Snapshot | undefined) => known.get(one?.previous ?? '');
   const isFolder = records.some(isAttached);
@@ -202,6 +202,7 @@ function partOf({ steps, turns, begun }: AuthoredHistory, own: readonly Snapshot
 async function snapshotsOfAll(
   repository: Repository,
   records: readonly SessionRecord[],
+  asked: readonly string[],
 ): Promise<Snapshot[]> {
   const { git } = repository;
   const namespaces = snapshotNamespaces(repository.prefixes);
@@ -239,7 +240,8 @@ async function snapshotsOfAll(
     // A pull has put it in a fork, or it came under another id: its own session does not have it.
     const holders = lines.get(snapshot.commit) ?? [];
     const names = [snapshot.session, ...holders.map((id) => renamed.get(id)?.[snapshot.session])];
-    const own = names.find((id) => id && holders.includes(id));
+    const owners = names.flatMap((id) => (id && holders.includes(id) ? id : []));
+    const own = owners.find((id) => asked.includes(id)) ?? owners[0];
     // If that is deleted, a fork has its beginning.
     const other = isHere.has(snapshot.session) ? holders[0] : undefined;
     const session = own ?? other ?? snapshot.session;

@@ -86,3 +86,19 @@ test('a turn keeps its prompt where a second copy of it begins in the first one'
   expect(both).toMatch(/ pay +claude .*\(pulled\) Add pay$/m);
   expect(both).not.toContain('(no prompt)');
 });
+
+test('of two sessions from one file, a question about one is answered with its history', () => {
+  const { here, there } = two;
+  agtOk(here, 'session', 'pull', 'pay');
+  const file = join(makeTempDir(), 'plain');
+  agtOk(here, 'session', 'bundle', 'pay', file, '--plain');
+  agtOk(there, 'session', 'open', file);
+  agtOk(there, 'session', 'open', file, '--as', 'copy');
+  for (const id of ['pay', 'copy']) {
+    const rows = JSON.parse(agtOk(there, 'activity', id, '--json'));
+    expect(rows).toMatchObject([{ session_id: id, turn: 1, prompt: 'Add pay' }]);
+    const found = JSON.parse(agtOk(there, 'search', 'two', '--session', id, '--json', '--', 'pay.py'));
+    expect(found).toMatchObject([{ session_id: id, prompt: 'Add pay' }]);
+  }
+  expect(JSON.parse(agtOk(there, 'activity', '--json'))).toHaveLength(1);
+});

@@ -103,7 +103,7 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
       ...entry,
     });
     try {
-      const known = await readAllAuthors(repository);
+      const known = await readAllAuthors(repository, request.sessions);
       const turns = await readActivity(repository, known, {
         ...request,
         ...(record && landed && { landed }),

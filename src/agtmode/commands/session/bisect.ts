@@ -116,7 +116,7 @@ async function report(
   const { git, repository } = session;
   const snapshot = candidates[bad] as Snapshot;
   const before = candidates[good] as Candidate;
-  const all = await stepsOf(repository, { since: undefined, session: undefined });
+  const all = await stepsOf(repository, { since: undefined, session: session.id });
   const step = all.find((one) => one.snapshot.commit === snapshot.commit);
   const [changes] = await readTimeline(git, [snapshot], { pathspecs: [], countLines: true });
   const ambiguous = await readAmbiguousFolders(git, [snapshot.commit]);
