@@ -116,7 +116,14 @@ function findSquashes(
 
 /** By commit, a copy of it among those that `range` names. */
 export function copiesAmong(git: Git, commits: readonly string[], range: readonly string[]) {
-  return findCopies(git, listRows(git, ['--no-walk'], commits), listRows(git, [], range));
+  const rows = listRows(git, ['--no-walk'], commits);
+  const authors = new Set(rows.map(({ author }) => author));
+  const others = rows.length === 0 ? [] : listRows(git, [], range);
+  return findCopies(
+    git,
+    rows,
+    others.filter(({ author }) => authors.has(author)),
+  );
 }
 
 /** The commit that `git commit --amend` has last made of one, by the reflog of the branch, or the same; and that one. */

@@ -9,7 +9,7 @@ import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { copyIndex, mergeTrees, plainCommit } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGit } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes, gitLines, gitText, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { acceptances, landingsOf, startsOfWork } from '../session/landings.ts';
 import { type Landed, listRecords, type SessionRecord } from '../session/record.ts';
@@ -17,7 +17,7 @@ import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
 import { examine } from './examine.ts';
-import { findForms, withParts } from './forms.ts';
+import { copiesAmong, findForms, withParts } from './forms.ts';
 import { findReverts } from './reverts.ts';
 
 /** Patterns of the branches that the work of a session comes home to: its user branch, here and at the remotes. */
@@ -153,24 +153,34 @@ async function standing(
   }
   if (found === undefined) return undefined;
   const synced = head === '' ? found.source : await syncedWith(git, record, found.landed, head);
-  const source = synced ?? (await withoutNewer(git, found, head));
+  const source = synced ?? (await withoutNewer(git, record, found, head));
   return source === undefined ? undefined : { source, commit: found.commit };
 }
 
 /**
- * A session that has gone back behind a sync lacks what that brought: this is no work of its own, and stays on the branch.
- * Undefined if both have changed the same lines, or nobody can write here. `git` may store objects.
+ * A session that has gone back behind a sync, or behind a commit of people that the agent has picked, lacks what that
+ * brought: this is no work of its own, and stays on the branch. Undefined if both have changed the same lines, or nobody can
+ * write here. `git` may store objects.
  */
-async function withoutNewer(git: Git, { source, landed }: Standing, head: string) {
+async function withoutNewer(git: Git, record: SessionRecord, { source, landed }: Standing, head: string) {
   const [first, second, from] = await findObjects(git, [`${source}^1`, `${source}^2`, landed.from]);
   const isAtOnce = source === head || (first?.oid === head && second === undefined);
-  if (isAtOnce || from === undefined) return source;
-  const newest = await gitAnswer(git, ['merge-base', source, from.oid]);
+  const lost =
+    isAtOnce || from === undefined
+      ? []
+      : await gitLines(git, ['rev-list', '--topo-order', source, `^${head}`]);
+  const newest = lost.length > 0 && from && (await gitAnswer(git, ['merge-base', source, from.oid]));
   const last = newest && (await gitAnswer(git, ['merge-base', newest, head]));
-  if (!newest || !last || newest === last) return source;
-  const [base = '', ours = '', theirs = ''] = [newest, source, last].map((one) => `${one}^{tree}`);
-  const tree = await mergeTrees(git, base, ours, theirs).catch(() => undefined);
-  return tree === undefined ? undefined : plainCommit(git, tree, [source]);
+  if (!from || !newest || !last) return source;
+  const own = new Set(withParts(git, landingsOf(record.landed)).map(({ commit }) => commit));
+  const copies = copiesAmong(git, lost, [from.oid, `^${newest}`]);
+  const picked = lost.filter((one) => copies.has(one) && !own.has(copies.get(one) ?? ''));
+  const brought = [...picked.map((one) => [one, `${one}^`]), ...(newest === last ? [] : [[newest, last]])];
+  let tree: string | undefined = `${source}^{tree}`;
+  for (const [after, before] of brought)
+    tree =
+      tree && (await mergeTrees(git, `${after}^{tree}`, tree, `${before}^{tree}`).catch(() => undefined));
+  return brought.length === 0 ? source : tree && plainCommit(git, tree, [source]);
 }
 
 /** Whether a commit of the branch takes back one of several that came together. */

@@ -87,3 +87,22 @@ test('with a fork that began after it went back, also if the user has amended th
   agtOk(repository, 'accept', 's1');
   expect(readFileSync(join(repository, 'f'), 'utf8')).toBe('user\n2\n3\n4\n5\n6\n7\n8\n9\n');
 });
+
+test('a commit of the user that the agent has picked, and then gone back behind, stays on the branch', () => {
+  const { repository, sandbox } = makeSession({ f: 'a\nb\nc\n', g: '1\n2\n3\n' });
+  write(join(sandbox, 'f'), 'agent\na\nb\nc\n');
+  git(sandbox, 'commit', '-qam', 'by the agent');
+  write(join(repository, 'g'), 'user\n1\n2\n3\n');
+  git(repository, 'commit', '-qam', 'by the user');
+  git(sandbox, 'cherry-pick', 'main');
+  write(join(sandbox, 'f'), 'agent\na\nb\nc\nmore\n');
+  git(sandbox, 'commit', '-qam', 'more by the agent');
+  agtOk(repository, 'accept', 's1', '--keep');
+  git(sandbox, 'reset', '-q', '--hard', 'HEAD~2');
+  write(join(sandbox, 'new'), 'new\n');
+  git(sandbox, 'add', 'new');
+  git(sandbox, 'commit', '-qm', 'new');
+  agtOk(repository, 'accept', 's1');
+  expect(readFileSync(join(repository, 'g'), 'utf8')).toBe('user\n1\n2\n3\n');
+  expect(readFileSync(join(repository, 'f'), 'utf8')).toBe('agent\na\nb\nc\n');
+});
