@@ -8,12 +8,14 @@ import { type DiffEntry, findRenames } from '../git/objects/raw-diff.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { fieldsOf, type Git, gitBytes, gitLines, gitText } from '../git/run/git.ts';
 import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
-import { isAttached } from '../session/record.ts';
+import { landingsOf } from '../session/landings.ts';
+import { isAttached, type Landed } from '../session/record.ts';
 import { ignoredPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
+import { landedAs } from '../survey/merged.ts';
 import { treeOfWork } from '../timetravel/diff/compared-tree.ts';
 import { filesOfTurns, undoneTurns } from '../timetravel/turn-files.ts';
 import { authorsOf } from '../timetravel/turns.ts';
@@ -43,6 +45,8 @@ interface Along extends Landing {
 }
 
 interface Landing {
+  /** The branch and its tip, if that is known. */
+  readonly target?: Pick<Landed, 'onto' | 'from'>;
   /** All that lands. */
   readonly changes?: readonly DiffEntry[];
   /** Numbers of the turns that wrote it, where the files alone would name others. */
@@ -122,9 +126,9 @@ function joined(lines: readonly string[], title: string, before = ''): string {
 }
 
 /**
- * Prompts, and labels that a person gave, since the last acceptance of the whole work, oldest first; without those that the
- * message of a part or of one of these commits has told, and without turns of which nothing lands. `oldest`: of commits to
- * tell of, which may have landed before.
+ * Prompts, and labels that a person gave, since the target has last accepted the whole work, oldest first; without
+ * those that the message of a part or of one of these commits has told, and without turns of which nothing lands.
+ * `oldest`: of commits to tell of, which may have landed before.
  */
 async function wordsOf(
   session: Session,
@@ -133,7 +137,11 @@ async function wordsOf(
 ) {
   const parts = [...commits];
   let whole = session.record.landed;
-  for (; whole?.in_part; whole = whole.before) parts.push(whole.commit);
+  for (; whole !== undefined; whole = whole.before) {
+    if (!(await isOn(session, whole, landing.target))) continue;
+    if (!whole.in_part) break;
+    parts.push(whole.commit);
+  }
   const messages = await messagesOf(session.git, parts);
   const lines = messages.filter((text) => !text.startsWith('Part of ')).flatMap((text) => text.split('\n'));
   const told = new Set(lines.flatMap((line) => line.replace(/^- /, '').split('; ')));
@@ -147,6 +155,12 @@ async function wordsOf(
   const labels = new Set(own.flatMap((snapshot) => labelByPerson(snapshot) ?? []));
   const prompts = new Set(own.flatMap((snapshot) => promptIn(snapshot) ?? []));
   return { prompts: [...prompts.difference(told)], labels: [...labels.difference(told)] };
+}
+
+/** Acceptances onto another branch tell nothing to this one, until it has them. */
+async function isOn({ git, record }: Session, one: Landed, target: Landing['target']): Promise<boolean> {
+  if (target === undefined || one.onto === target.onto) return true;
+  return (await landedAs(git, one, target.from, landingsOf(record.landed))) !== undefined;
 }
 
 async function oldestOf(git: Git, commits: readonly string[]): Promise<Date> {

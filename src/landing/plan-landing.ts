@@ -237,7 +237,14 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, messages, request, { ...told, along, paths, changes, writers }),
+    message: await draftMessage(session, messages, request, {
+      ...told,
+      target,
+      along,
+      paths,
+      changes,
+      writers,
+    }),
     commit: undefined,
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,

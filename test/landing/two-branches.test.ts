@@ -1,7 +1,8 @@
 /** The work of one session on two branches: each gets what it lacks, whatever the other one has got, and how. */
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sessionIn } from '../harness/session.ts';
+import { autocommit, sessionIn } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 /** A branch `release`; a commit of the user on main; a session with three commits, of which the second changes the first. */
@@ -100,6 +101,28 @@ test('the message names no commit that main has by a squash', () => {
   git(repository, 'commit', '-qm', 'Squashed');
   const { message } = JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--untracked=all', '--json'));
   expect(message).toBe('Work of session s1\n\nAgt-Session: s1');
+});
+
+test('the message has the prompts that the branch has not got, whatever another one has', async () => {
+  const lines = [...'abcdefgh'];
+  const repository = makeRepository({ x: lines.join('\n') });
+  git(repository, 'branch', 'release');
+  const session = sessionIn(repository);
+  const work = (prompt: string, line: number) => {
+    autocommit(session, '--label', `prompt: ${prompt}`);
+    lines[line] = prompt;
+    write(join(session.sandbox, 'x'), lines.join('\n'));
+    autocommit(session);
+  };
+  const message = () => JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json')).message;
+  work('Begin x', 0);
+  agtOk(repository, 'accept', 's1', '--onto', 'release', '--keep');
+  expect(git(repository, 'show', '-s', '--format=%s', 'release')).toBe('Begin x');
+  expect(message()).toBe('Begin x\n\nAgt-Session: s1');
+  git(repository, 'merge', '-q', 'release');
+  await setTimeout(1000); // snapshots have the time in seconds
+  work('End x', 7);
+  expect(message()).toBe('End x\n\nAgt-Session: s1');
 });
 
 test('a branch that only the remote has: the hint makes it', () => {
