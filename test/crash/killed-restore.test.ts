@@ -32,8 +32,7 @@ test.each([
   ['an autocommit', ['restore', 's1', 'big']],
 ] as const)('captured by %s, then finished by agt %j', (by, finish) => {
   const { repository, sandbox, texts } = killedRestore('checkout: file written#2');
-  const [left] = [texts()];
-  expect(left).toBe('big small small');
+  expect(texts()).toBe('big small small');
   agt(repository, ...CAPTURES[by]);
   agtOk(repository, ...finish);
   expect(texts()).toBe('big big big');
@@ -44,4 +43,14 @@ test.each([
   expect(texts()).toBe('big big big');
   const branch = git(repository, 'for-each-ref', '--format=%(refname)', 'refs/heads/agt/').split('\n');
   expect(git(repository, 'log', '--name-only', '--format=', ...branch)).not.toContain('.tmp');
+});
+
+test('an undo takes a killed restore back, and names the half that it leaves', () => {
+  const { repository, texts } = killedRestore('checkout: file written#2');
+  const way = /^to take this back: agt (.*)$/m.exec(agtOk(repository, 'undo', 's1'))?.[1] ?? '';
+  expect(texts()).toBe('small small small');
+  agtOk(repository, ...way.split(' '));
+  expect(texts()).toBe('big small small');
+  agtOk(repository, 'undo', 's1');
+  expect(texts()).toBe('small small small');
 });
