@@ -103,7 +103,7 @@ export interface CaptureOptions {
   readonly agent?: string | undefined;
   readonly conversation?: string | undefined;
   /** Conversations that are in the middle of a call (session/calls-at-work.ts). */
-  readonly during?: readonly string[];
+  readonly during?: () => readonly string[];
   /** Label, call and restore alone are no reason for a commit, unless the last snapshot is within the call. */
   readonly onlyIfChanged?: boolean;
 }

@@ -183,7 +183,7 @@ function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: Captur
       Undone: restored?.undone?.join(' '),
       Unfinished: unfinished,
     },
-    During: during?.join(' '),
+    During: during?.().join(' '),
   });
 }
 

@@ -7,6 +7,7 @@ import { attempt } from '../errors.ts';
 import type { FolderAccess } from '../folders/store.ts';
 import { slowCaptureFile } from '../layout.ts';
 import { isTidyDue, PRUNE_FOLDERS_BEFORE, tidyFolders } from '../maintenance/retention/folders.ts';
+import { once } from '../once.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { Repository } from '../repository/repository.ts';
 import { endOwnership, takeOwnership } from '../running/marks.ts';
@@ -59,16 +60,16 @@ export async function recordEvent(place: Place, request: RecordRequest): Promise
   const hasStore = existsSync(place.agtDir);
   if (hasStore) note();
   if (event.kind === 'waits') return;
-  if (event.kind === 'tool') noteCalls(place, request);
+  const noteCallsNow = once(() => noteCalls(place, request));
   try {
-    await record(place, request);
+    await record(place, request, noteCallsNow);
   } finally {
-    if (event.kind !== 'tool') noteCalls(place, request);
+    noteCallsNow();
     if (!hasStore) note(); // the first event of a folder makes its store
   }
 }
 
-async function record(place: Place, request: RecordRequest): Promise<void> {
+async function record(place: Place, request: RecordRequest, noteCallsNow: () => void): Promise<void> {
   const { event } = request;
   switch (event.kind) {
     case 'session-start':
@@ -78,7 +79,7 @@ async function record(place: Place, request: RecordRequest): Promise<void> {
     case 'before-tool':
       return recordBefore(place, event, request);
     case 'tool':
-      return recordTool(place, event, request);
+      return recordTool(place, event, request, noteCallsNow);
     case 'waits':
       return;
     case 'turn':
@@ -193,14 +194,15 @@ async function recordBefore(place: Place, { tool, callId: id }: BeforeTool, requ
 }
 
 /** A call that failed is recorded even if it changed nothing: a person may look for it. */
-async function recordTool(place: Place, event: ToolEvent, request: RecordRequest): Promise<void> {
+async function recordTool(place: Place, event: ToolEvent, request: RecordRequest, noteEnd: () => void) {
   const { tool, outcome, callId: id } = event;
   if (isNamed(tool, place.readOnlyTools)) return;
   if (!request.isInBackground && isSlowPlace(place)) return request.leaveToBackground();
   const onlyIfChanged = outcome === 'succeeded';
   const folders = [place.record?.sandbox, place.record?.checkout].filter((one) => one !== undefined);
   const call = { outcome, id, summary: summaryIn(folders, event.summary) };
-  return capture(place, request, { tool, call, onlyIfChanged, isAskedByFront: true });
+  // Until then, whoever captures the change sees that the call is at work.
+  return capture(place, request, { tool, call, onlyIfChanged, isAskedByFront: true, onLocked: noteEnd });
 }
 
 async function capture(

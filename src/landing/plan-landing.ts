@@ -8,7 +8,7 @@ import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { hasCommitted, type SessionRecord } from '../session/record.ts';
 import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { baseWithShared, joined } from '../survey/base-of-work.ts';
@@ -73,6 +73,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const tip = await tipWithFamily(session, git, content.head, target);
   const isWhole = request.keepCommits || landed !== undefined;
   const start = isWhole ? undefined : await findStartApart(session, git, content.head, tip);
+  // The branch has the commits in another form: what is not committed is all that can land.
+  if ((landed ?? start) === undefined && (await isMerged(session, content.head, target.from, git)))
+    return planLanding(session, landable, content.head);
   const fork = landed ?? (await mergeBase(git, tip, content.head));
   const common = start === undefined ? fork : await joined(git, start, fork);
   const taken = await takenChanges(session);
@@ -115,8 +118,6 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const mergeWithout = async (unwanted: ReadonlySet<string>) => {
     const { merged, ...rest } = await tryWithout(unwanted, chosen.tree);
     if (merged.conflicts === undefined) return { ...rest, merged };
-    if ((landed ?? start) === undefined && (await isMerged(session, content.head, target.from, git)))
-      return undefined;
     // The branch may have gone on with a copy of the work.
     const { merged: isThere, isLanded } = await readSessionStatus(session);
     const isHome = target.onto === record.user_branch && (!isLanded || record.landed?.onto === target.onto);
@@ -134,12 +135,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   };
   // No answer to the question would help.
   const isAsked = request.askUntracked !== undefined && untracked.length > 0;
-  const ofRest = () => planLanding(session, landable, content.head);
-  if (isAsked && (await mergeWithout(new Set(untracked))) === undefined) return ofRest();
+  if (isAsked) await mergeWithout(new Set(untracked));
   const unwanted = await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
-  const found = await mergeWithout(unwanted);
-  if (found === undefined) return ofRest();
-  const { left, leftOut, theirs, merged } = found;
+  const { left, leftOut, theirs, merged } = await mergeWithout(unwanted);
   const changes = await diffTrees(git, target.from, merged.tree);
   const dirty = request.committedOnly ? [] : await dirtySubmodules(session);
   if (changes.length === 0) {
@@ -178,8 +176,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
         `session "${id}" has only uncommitted changes inside submodules`,
         ...dirty.map((path) => `commit them there: git -C ${shellQuote(join(sandbox, path))} commit`),
       );
-    const isStart = hasNone && content.uncommitted.length === 0;
-    if (isStart && (await Promise.all(known.map((one) => isAncestor(git, head, one)))).some(Boolean))
+    const isClean = hasNone && content.uncommitted.length === 0;
+    const within = hasCommitted(record, head) ? known.slice(-1) : known;
+    if (isClean && (await Promise.all(within.map((one) => isAncestor(git, head, one)))).some(Boolean))
       throw nothing(
         `session "${id}" has changed nothing yet, or only files that git ignores`,
         `see: agt session show ${id}`,

@@ -152,7 +152,7 @@ interface Compared extends Located {
   readonly comparison: Comparison | undefined;
   /** Commits of HEAD, without those with which the session began. */
   readonly ownCommits?: number | undefined;
-  /** HEAD is on top of the commits of people with which its work, or that of a session before, began. */
+  /** HEAD is on top of the commits of people with which its work, or that of a session before, began, or is the branch's. */
   readonly hasWork?: boolean;
   readonly files: readonly StatusEntry[] | undefined;
   /** Undefined if there is nothing to examine: no commits, no uncommitted files, and nothing that landed. */
@@ -194,7 +194,8 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     branch: comparison,
   };
   const chosen = isAhead || isDirty || (files && landedHome) ? work : undefined;
-  const hasWork = facts.starts.length > 0 && facts.starts.every((start) => !graph.has(start, commit));
+  const within = hasCommitted(facts.record, commit) ? facts.starts.slice(-1) : facts.starts;
+  const hasWork = within.length > 0 && within.every((start) => !graph.has(start, commit));
   return { ...located, comparison, ownCommits, hasWork, files, work: chosen, isRefused };
 }
 
@@ -247,9 +248,8 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const isTaken = isAllThere(compared, found);
   const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
   const hasWorked = hasCommitted(record, head.commit);
-  const hasMergedCommits =
-    found.examined?.isMerged === true ||
-    (compared.ownCommits === 0 && hasUserBranch && (hasWorked || compared.hasWork === true));
+  const isThere = compared.ownCommits === 0 && hasUserBranch && compared.hasWork === true;
+  const hasMergedCommits = found.examined?.isMerged === true || isThere;
   const isWhole = isGone && record.state === 'accepted' && !record.landed?.in_part;
   const hasLanded = found.landed.has(compared) || (isWhole && !fate.isLost && !fate.isElsewhere);
   // It may have gone back behind what has landed.

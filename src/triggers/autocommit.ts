@@ -32,6 +32,7 @@ export async function autocommit(session: Session, options: AutocommitOptions): 
   const capture = async (locked: LockedSession) => {
     const reason = options.reasonToWait?.();
     if (reason !== undefined) throw new AgtError(reason, { exitCode: EXIT.busy });
+    options.onLocked?.();
     return autocommitLocked(locked.with(await followMove(locked)), options);
   };
   const result = await withSessionLock(session, capture, { waitMs });

@@ -26,6 +26,8 @@ export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | '
   readonly isAskedByFront?: boolean;
   /** A reason that leaves the change to the next capture; asked once nobody else works on the session. */
   readonly reasonToWait?: () => string | undefined;
+  /** Called once nobody else works on the session, before agt looks at the folder. */
+  readonly onLocked?: () => void;
   /** How long to wait for another agt that works on the session. */
   readonly waitMs?: number;
   /** Do not freeze the folder, because it goes. */
@@ -112,7 +114,11 @@ function runCapture(session: Session, options: AutocommitOptions, freeze?: Freez
 
 function withUsual({ repository, id }: Session, options: AutocommitOptions): CaptureOptions {
   const { agentEmail, maxFileSize } = repository.settings;
-  return { agentEmail, maxFileSize, during: callsAtWork(repository.agtDir, id, options.now), ...options };
+  const atWork = () => callsAtWork(repository.agtDir, id, options.now);
+  const before = atWork();
+  // A call that begins while agt looks may have written, too.
+  const during = () => [...new Set([...before, ...atWork()])];
+  return { agentEmail, maxFileSize, during, ...options };
 }
 
 /** @throws AgtError */

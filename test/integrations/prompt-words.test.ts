@@ -119,6 +119,8 @@ test('what is no prompt of agt is answered with what there is', () => {
   );
   for (const prompt of ['agt accept', 'agt reject yes'])
     expect(answer(folder, prompt)).toMatch(/^error: there is no session here: .*\nhint: agt undo, agt redo /);
+  const checkout = makeRepository();
+  expect(answer(checkout, 'agt accept')).toContain('hint: in a terminal: agt accept SESSION\n');
   for (const place of [sandbox, folder]) expect(answer(place, 'agt status')).not.toMatch(/^(Git|Settings)/m);
   agtOk(sandbox, 'config', 'set', 'agt.maxFileSize', '1m');
   expect(answer(sandbox, 'agt status')).not.toMatch(/^(Git|Settings)|maxFileSize/m);

@@ -167,7 +167,7 @@ function asPrompts(text: string): string {
     .replace(/agt snapshot restore /g, 'agt restore ')
     .replace(/: agt restore \S+ (\w\S*|@\S+)$/gm, ': agt restore $1')
     .replace(/^hint: .* --dry-run\n/gm, '')
-    .replace(/^hint: (?=.*\bagt accept )/gm, 'hint: in a terminal: ')
+    .replace(/^hint: (?!in a terminal)(?=.*\bagt accept )/gm, 'hint: in a terminal: ')
     .replace(/^\nGit .*\nSettings:(?: all default.*\n|\n(?: {2}.*\n)*)/m, '');
 }
 

@@ -51,7 +51,6 @@ import {
   NO_BRANCHES,
   NO_LOG,
   type Others,
-  type OthersMoves,
   planRefs,
   type RefMove,
   type RefPlan,
@@ -113,8 +112,6 @@ export async function putGitBack(
   const isOther = await isOtherRepository(repository, folder, places, then);
   if (isOther && (!isReplaceable(folder, places) || (hasReplaced && !isNamed)))
     return { ...NOTHING, warnings: [...notes, ...describeLeft({ ...NO_PLAN, other: folder })] };
-  // They moved the refs of the repository that goes.
-  const others: OthersMoves = isOther && hasReplaced ? new Map() : moved;
   const warnings = [...notes, ...bringUsersRepository(repository, folder, { ...places, ...kept }, isOther)];
   const state = await readGitState(repository, folder);
   if (state === undefined)
@@ -123,7 +120,7 @@ export async function putGitBack(
       warnings: [...warnings, `there is no repository in ${folder} that agt can bring back`],
     };
   const git = inDirectory(store, folder);
-  const planned = planRefs(refsIn(state), then, others, all);
+  const planned = planRefs(refsIn(state), then, moved, all);
   const plan = await withoutBusyBranches(git, folder, state, planned, then);
   const { moves, left } = plan;
   const logs = await capturedLogs(store, wanted.commit);
@@ -133,8 +130,8 @@ export async function putGitBack(
     ...linesOf(logs.get(SHARED_STASH)).map(([, stash = '']) => stash),
   ]);
   const isItsHead = ({ ref }: RefMove) => isOfHead(ref, then) && (ref === 'HEAD' || !plan.detached);
-  const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
-  const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
+  const ofOthers = moves.find((move) => isItsHead(move) && moved.has(move.ref));
+  const theirs = ofOthers && moved.get(ofOthers.ref)?.commit;
   const unseen = theirs === undefined ? ofOthers : undefined;
   const isLeft = left.some(isItsHead);
   const other = isLeft ? moves.find(({ ref }) => ref === 'HEAD')?.to : unseen?.to;

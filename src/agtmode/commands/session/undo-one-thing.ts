@@ -83,8 +83,8 @@ async function takeBack(
   if (taken.conflicts.length > 0 && onConflict === 'refuse')
     throw await conflictError(session, authored, spans, taken, name, shown);
   const branches = paths.length > 0 ? [] : await describeBranches(session, tip, spans, name);
+  const where = paths.length === 0 ? '' : ` in ${paths.map(shown).join(', ')}`;
   if (taken.isNothing) {
-    const where = paths.length === 0 ? '' : ` in ${paths.map(shown).join(', ')}`;
     const hints = [...branches, `${turns} --stat`];
     throw new AgtError(`${name} changed ${branches.length > 0 ? 'no file' : 'nothing'}${where}`, { hints });
   }
@@ -101,7 +101,7 @@ async function takeBack(
   if (stays) context.err(`warning: what git ignores stays: ${listSome(staying.map(shown), FEW)}\n`);
   if (wanted === undefined) {
     const hasConflict = taken.conflicts.length > 0;
-    const without = isBack ? `${name} has been taken back already` : `nothing of ${name} is left`;
+    const without = isBack ? `${name} has been taken back already` : `nothing of ${name} is left${where}`;
     const result = hasConflict || stays ? 'nothing has changed' : without;
     const json = { session_id: session.id, changed: 0, changes: [] };
     return { json, text: `${shownId(session.record)}: ${result}\n`, failed: hasConflict && !args.keepOurs };
