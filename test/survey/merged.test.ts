@@ -130,8 +130,7 @@ describe('work that came home, and the branch goes on', () => {
     const hunks: { path: string }[] = JSON.parse(agtOk(repository, 'review', 's1', '--json'));
     expect(hunks.map(({ path }) => path)).toEqual(['t']);
     expect(agt(repository, 'accept', 's1', '-n', '--exclude', 't').stderr).toBe(
-      'error: nothing to accept: you left out all that is left of session "s1"\n' +
-        'hint: take it, too: without --include and --exclude (t)\n',
+      'error: the patterns leave no changed file, and nothing has changed\nhint: these would land: t\n',
     );
     git(repository, 'revert', '--no-edit', 'HEAD');
     expect(statusOf(repository)).toMatchObject({ diff: { files: 2 } });
