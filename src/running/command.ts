@@ -132,12 +132,12 @@ const ENDING: readonly string[] = ['SIGHUP', 'SIGINT', 'SIGTERM'];
  * Passes signals on to the commands, until it is released. Call it before they start: a signal in between would end agt
  * and leave them running. `onEnding` is called for signals that usually end them.
  */
-export function passSignals(commands: () => readonly RunningCommand[], onEnding: () => void): () => void {
+export function passSignals(commands: () => readonly RunningCommand[], onEnding?: () => void): () => void {
   const pass = (signal: NodeJS.Signals) => {
     // Ctrl-C reaches the command without agt, and twice would be another command to many programs.
     const hasIt = OF_THE_TERMINAL.includes(signal) && isInForeground();
     if (!hasIt) for (const command of commands()) command.kill(signal);
-    if (ENDING.includes(signal)) onEnding();
+    if (ENDING.includes(signal)) onEnding?.();
   };
   for (const signal of PASSED_ON) process.on(signal, pass);
   return () => {
@@ -151,10 +151,7 @@ export async function withCommand<T>(
   finish: (command: RunningCommand) => Promise<T>,
 ): Promise<T> {
   const commands: RunningCommand[] = [];
-  const release = passSignals(
-    () => commands,
-    () => {},
-  );
+  const release = passSignals(() => commands);
   try {
     const command = startCommand(line);
     commands.push(command);

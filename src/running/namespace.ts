@@ -11,20 +11,18 @@ export type NamespaceWay = 'root' | 'user namespace' | 'bubblewrap';
 type Words = readonly string[];
 
 /** `$1`: the number of binds; then `ro` or `rw`, source and target of each; the directory to be in; the command. */
-const SCRIPT = [
-  'agt_left=$1',
-  'shift',
-  'while [ "$agt_left" -gt 0 ]; do',
-  '  mount -n --rbind -- "$2" "$3" || exit 126',
-  '  case $1 in ro) mount -n -o remount,bind,ro -- "$3" || exit 126 ;; esac',
-  '  shift 3',
-  '  agt_left=$((agt_left - 1))',
-  'done',
-  'cd -- "$1" || exit 126',
-  'shift',
-  'unset agt_left',
-  'exec "$@"',
-].join('\n');
+const SCRIPT = `agt_left=$1
+shift
+while [ "$agt_left" -gt 0 ]; do
+  mount -n --rbind -- "$2" "$3" || exit 126
+  case $1 in ro) mount -n -o remount,bind,ro -- "$3" || exit 126 ;; esac
+  shift 3
+  agt_left=$((agt_left - 1))
+done
+cd -- "$1" || exit 126
+shift
+unset agt_left
+exec "$@"`;
 
 /** The words that run `command` in the namespace, in the directory `cwd`. */
 export function wordsIn(way: NamespaceWay, { binds }: Namespace, cwd: string, command: Words): Words {

@@ -5,7 +5,6 @@ import { noteCommand, ownerOf } from '../session/owner.ts';
 import type { Session } from '../session/session.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import { type CommandEnd, type CommandLine, withCommand } from './command.ts';
 import { markFailed } from './marks.ts';
 
@@ -52,8 +51,8 @@ interface ExecResult {
 export async function execTool(session: Session, request: ExecRequest): Promise<ExecResult> {
   // A call that fails has changed only what came after this.
   const { tool, callId: id } = request;
-  const before = { tool, id };
-  if (!request.isReadOnly) await captureBefore(session, { now: request.now(), before, onlyIfChanged: true });
+  const options = { now: request.now(), before: { tool, id }, onlyIfChanged: true };
+  if (!request.isReadOnly) await autocommit(session, options).catch(() => undefined); // the tool runs all the same
   return withCommand(request.line, async (command) => {
     const name = (request.line.words[0] ?? '').replace(/^.*\//s, '');
     const ended =
@@ -71,11 +70,6 @@ export async function execTool(session: Session, request: ExecRequest): Promise<
       return { ...result, recordError };
     }
   });
-}
-
-/** The tool runs all the same. */
-async function captureBefore(session: Session, options: AutocommitOptions): Promise<void> {
-  await autocommit(session, options).catch(() => undefined);
 }
 
 function startFailure(startError: unknown): ExecResult {

@@ -4,7 +4,6 @@
  */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../config/settings.ts';
 import { processIsGone } from '../disk/lock-owner.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { attempt, plural } from '../errors.ts';
@@ -76,19 +75,15 @@ export function isHalfEnded({ intent }: SessionRecord): boolean {
   return intent?.operation === 'remove' && intent.outcome !== 'accepted';
 }
 
-/** agt doctor first finishes another operation that was killed. */
-function mayRevert(record: SessionRecord, policy: Settings['autoRevert']): boolean {
-  if (!isActive(record) || record.intent !== undefined) return false;
-  return policy === 'always' || (policy === 'in-place' && record.checkout !== undefined);
-}
-
 async function reasonToRevert(session: Session, now: Date): Promise<string | undefined> {
   const { repository, record } = session;
   const { owner, state, state_reason: why } = record;
   const { autoRevert, keepFailed, sessionTimeout } = repository.settings;
-  if (!mayRevert(record, autoRevert)) return undefined;
-  const isOwned = owner !== undefined && !processIsGone(owner);
-  if (isOwned) return undefined;
+  // agt doctor first finishes another operation that was killed.
+  if (!isActive(record) || record.intent !== undefined) return undefined;
+  if (autoRevert !== 'always' && (autoRevert !== 'in-place' || record.checkout === undefined))
+    return undefined;
+  if (owner !== undefined && !processIsGone(owner)) return undefined;
   if (state === 'failed')
     return keepFailed ? undefined : `it has failed${why === undefined ? '' : `: ${why}`}`;
   if (owner !== undefined) return `its command ${owner.command} (process ${owner.pid}) has died`;
