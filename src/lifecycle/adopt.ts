@@ -56,7 +56,11 @@ async function takeOver(session: LockedSession, found: UpstreamRecord, now: Date
     [record.branch, found.from_commit],
     [tipRef(found.session_id), found.from_commit],
   ];
-  await requireFree(git, record.work_branch, work);
+  const existing = await resolveObject(git, record.work_branch);
+  if (existing !== undefined && existing !== work)
+    throw new AgtError(`branch "${record.work_branch}" already exists`, {
+      hints: ['rename it, then adopt the session'],
+    });
   recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository);
   const reason = 'agt: session adopt';
@@ -102,13 +106,6 @@ function recordOf({ settings }: Repository, found: UpstreamRecord, now: Date): S
   };
 }
 
-/** @throws AgtError if somebody else has a branch of that name. */
-async function requireFree(git: Git, ref: string, commit: string): Promise<void> {
-  const existing = await resolveObject(git, ref);
-  if (existing === undefined || existing === commit) return;
-  throw new AgtError(`branch "${ref}" already exists`, { hints: ['rename it, then adopt the session'] });
-}
-
 /** The author and the subject of that agt's snapshots. */
 const SNAPSHOT = 'agt\tagt autocommit';
 
@@ -130,8 +127,7 @@ async function workCommits(git: Git, tip: string, start: string): Promise<string
 }
 
 async function withParents(git: Git, commit: string, parents: readonly string[]): Promise<string> {
-  const content = (await gitText(git, ['cat-file', 'commit', commit])).toString();
-  const [head = '', ...body] = content.split('\n\n');
+  const [head = '', ...body] = (await gitText(git, ['cat-file', 'commit', commit])).split('\n\n');
   const kept = head.split('\n').filter((line) => /^(tree|author|committer|encoding) /.test(line));
   const [tree = '', ...others] = kept;
   const lines = [tree, ...parents.map((oid) => `parent ${oid}`), ...others];

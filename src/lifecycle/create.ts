@@ -13,7 +13,7 @@ import { shadowRef, stashRef, takenRef, tipRef, workRef } from '../filter/agent-
 import { hasRef, hasRefFiles, shortBranch } from '../git/files/ref-files.ts';
 import { refuseBlockedWorktrees, runWorktree } from '../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../git/run/config.ts';
-import { gitText, resolveObject, updateRefs } from '../git/run/git.ts';
+import { gitLines, gitText, resolveObject, updateRefs } from '../git/run/git.ts';
 import { sharedFile } from '../layout.ts';
 import { catchInterrupts } from '../process/interrupts.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
@@ -37,7 +37,7 @@ import { addWorktree } from './add-worktree.ts';
 import { undoEntering } from './in-place/set-aside.ts';
 import { undoUnfinishedCreation } from './undo-creation.ts';
 
-interface NewSession {
+export interface SessionToCreate {
   readonly id: SessionId;
   /** The work branch starts here. */
   readonly workCommit: string;
@@ -65,13 +65,13 @@ interface NewSession {
   readonly clone?: ChooseSource | undefined;
 }
 
-export interface Made {
+interface Made {
   readonly config: GitConfig;
   /** The folder has the files of this one. */
   readonly clone: CloneSource | undefined;
 }
 
-export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
+export async function createSession(repository: Repository, wanted: SessionToCreate): Promise<SessionRecord> {
   refuseHomeAndRoot(repository);
   await undoUnfinishedCreation(repository, wanted.id);
   return withSessionLock({ repository, id: wanted.id }, (session) => create(session, wanted));
@@ -79,7 +79,7 @@ export async function createSession(repository: Repository, wanted: NewSession):
 
 type Undo = () => Promise<unknown> | unknown;
 
-async function create(locked: LockedSession, wanted: NewSession): Promise<SessionRecord> {
+async function create(locked: LockedSession, wanted: SessionToCreate): Promise<SessionRecord> {
   const { repository } = locked;
   const folder = join(await repository.sessionsDir(), wanted.id);
   requireWritable(dirname(folder));
@@ -109,7 +109,7 @@ async function create(locked: LockedSession, wanted: NewSession): Promise<Sessio
 }
 
 /** Each step adds to `undo` before it acts. */
-async function createResources(session: LockedSession, wanted: NewSession, undo: Undo[]): Promise<Made> {
+async function createResources(session: LockedSession, wanted: SessionToCreate, undo: Undo[]): Promise<Made> {
   const { record, repository, git } = session;
   refuseBlockedWorktrees(repository.commonDir);
   const config = await (wanted.config ?? readGitConfig(git));
@@ -147,9 +147,7 @@ async function createResources(session: LockedSession, wanted: NewSession, undo:
     undo.push(async () => {
       const undone = await undoEntering(session);
       if (undone === undefined || undone.trouble !== undefined)
-        throw new AgtError(
-          `session "${record.session_id}" stays: what is in ${wanted.checkout} would be lost`,
-        );
+        throw new Error('what is in the checkout would be lost'); // agt tells the error before it
     });
     symlinkSync(wanted.checkout, record.sandbox);
     failurePoint('create: checkout linked');
@@ -199,7 +197,7 @@ async function halfWay({ git, record }: Session, error: unknown): Promise<AgtErr
   });
 }
 
-function describe(repository: Repository, wanted: NewSession, folder: string): SessionRecord {
+function describe(repository: Repository, wanted: SessionToCreate, folder: string): SessionRecord {
   const time = wanted.now.toISOString();
   const renamed = wanted.from && readRecord(repository, wanted.from)?.renamed;
   return {
@@ -223,7 +221,11 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
 }
 
 /** The user's own checkout is no folder of a provider. */
-function workspaceOf(repository: Repository, folder: string, { checkout, snapshots, standsAt }: NewSession) {
+function workspaceOf(
+  repository: Repository,
+  folder: string,
+  { checkout, snapshots, standsAt }: SessionToCreate,
+) {
   if (checkout !== undefined) {
     const captures = snapshots === 'disable' ? ({ captures: 'by command' } as const) : {};
     return { provider: 'git', ...captures, working_copy: 'in-place', checkout } as const;
@@ -257,10 +259,10 @@ export async function requireFreeId(repository: Repository, id: SessionId, kept?
 
 async function firstExisting({ git, commonDir }: Repository, refs: readonly string[]) {
   if (hasRefFiles(commonDir, git.env)) return refs.find((ref) => hasRef(commonDir, ref));
-  const listed = await gitText(git, ['for-each-ref', '--format=%(refname)', '--', ...refs]);
-  return listed.split('\n').find((ref) => refs.includes(ref));
+  const listed = await gitLines(git, ['for-each-ref', '--format=%(refname)', '--', ...refs]);
+  return listed.find((ref) => refs.includes(ref));
 }
 
-function alreadyExists(kind: string, name: string, more = ''): AgtError {
+function alreadyExists(kind: string, name: string, more: string): AgtError {
   return new AgtError(`${kind} "${name}" already exists`, { hints: [`choose another id${more}`] });
 }

@@ -17,7 +17,7 @@ import { AS_CHECKED_OUT, WITH_CHANGES } from '../snapshot/format.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
 import { findTemplate, renewTemplate } from '../workspace/template.ts';
-import { createSession } from './create.ts';
+import { createSession, type SessionToCreate } from './create.ts';
 import { resolveStartPoint, startAt } from './start-point.ts';
 import {
   readCheckout,
@@ -28,21 +28,16 @@ import {
   type UserChanges,
 } from './user-changes.ts';
 
-export interface NewRequest {
+export interface NewRequest extends Pick<SessionToCreate, 'now' | 'snapshots' | 'standsAt'> {
   /** agt waits for it before it changes anything. */
   readonly checked?: Promise<unknown>;
   readonly id: string | undefined;
   readonly from: string | undefined;
   readonly profile: string | undefined;
   readonly cwd: string;
-  readonly now: Date;
   readonly showProgress: boolean;
   /** Take along the uncommitted work of the user's worktree. */
   readonly withChanges?: boolean;
-  /** A value of fs.snapshots; undefined for git. */
-  readonly snapshots?: string | undefined;
-  /** The user's own path, for the working copy `cow-overlay`. */
-  readonly standsAt?: string | undefined;
   /** Look for uncommitted work that stays behind: in a large worktree git takes longer for that than agt for the session. */
   readonly looksForWork?: boolean;
 }

@@ -18,6 +18,7 @@ import { branchUser } from '../git/files/worktree-registrations.ts';
 import {
   dropBranchSettings,
   gitAnswer,
+  gitLines,
   gitText,
   inDirectory,
   resolveObject,
@@ -39,33 +40,22 @@ import { deleteFolder, type RemovalOptions, refuseLoss, removeEmptyParents } fro
 import { leaveCheckout, requireReturnable } from './in-place/end.ts';
 import { refsOfSession } from './unsaved-work.ts';
 
-interface RefAndCommit {
-  readonly ref: string;
-  readonly commit: string;
-}
+export type RemovalPlan = Awaited<ReturnType<typeof planRemoval>>;
 
-/** For a report. */
-export interface RemovalPlan {
-  readonly record: SessionRecord;
-  /** Undefined if the folder is gone already. */
-  readonly folder: string | undefined;
-  /** The refs to delete, with the commits that they point to. */
-  readonly refs: readonly RefAndCommit[];
-}
-
-export async function planRemoval(session: Session, deleteBranch: boolean): Promise<RemovalPlan> {
+/** For a report. `folder`: undefined if it is gone already. `refs`: those to delete. */
+export async function planRemoval(session: Session, deleteBranch: boolean) {
   const { record, folder } = session;
   const refs = deleteBranch ? await existingRefs(session) : [];
   return { record, folder: existsSync(folder) ? folder : undefined, refs };
 }
 
-async function existingRefs(session: Session): Promise<RefAndCommit[]> {
+/** With the commits that they point to. */
+async function existingRefs(session: Session) {
   const { repository, record } = session;
   const names = [...refsOfSession(record), ...(await mapsTakenBack(session))];
   const format = '--format=%(refname) %(objectname)';
-  const listed = await gitText(repository.git, ['for-each-ref', format, '--', ...names]);
+  const listed = await gitLines(repository.git, ['for-each-ref', format, '--', ...names]);
   return listed
-    .split('\n')
     .map((line) => line.split(' '))
     .filter(([ref = '']) => names.includes(ref))
     .map(([ref = '', commit = '']) => ({ ref, commit }));

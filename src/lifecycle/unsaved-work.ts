@@ -31,11 +31,9 @@ export async function lostWithBranches(
   going: readonly SessionRecord[] = [],
 ): Promise<string[]> {
   const refs = [session.record, ...going].flatMap(refsOfSession);
-  const [unsaved, labelled, paths] = [
-    await unsavedWork(session, refs),
-    await labelledSnapshots(session, refs),
-    await onlyInSnapshots(session, refs),
-  ];
+  const unsaved = await unsavedWork(session, refs);
+  const labelled = await labelledSnapshots(session, refs);
+  const paths = await onlyInSnapshots(session, refs);
   const files = `files that only its snapshots have (${listSome(paths, FEW)})`;
   return [...unsaved, ...labelled, ...(paths.length === 0 ? [] : [files])];
 }
@@ -198,7 +196,7 @@ async function labelledSnapshots(session: Session, refs: readonly string[]): Pro
   const labelled = (await session.history()).filter(
     (one) => own.has(one.commit) && one.agent === undefined && labelByPerson(one) !== undefined,
   );
-  return labelled.length === 0 ? [] : [`${plural(labelled.length, 'labelled snapshot')}`];
+  return labelled.length === 0 ? [] : [plural(labelled.length, 'labelled snapshot')];
 }
 
 /** How many neither a remote nor a branch of others has, in this form or another. `refs`: those that go. */

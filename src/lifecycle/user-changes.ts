@@ -33,11 +33,6 @@ export interface UserChanges {
   readonly unmerged: readonly string[];
 }
 
-/** HEAD of the worktree in which the user works, and what is not committed there. */
-export interface UserCheckout extends FoundHead {
-  readonly changes: UserChanges;
-}
-
 /** From files, without a look at the worktree. Undefined if git must be asked, and where there is no such worktree. */
 export function readUserHead(repository: Repository, cwd: string): FoundHead | undefined {
   const { worktree, commonDir, git } = repository;
@@ -54,8 +49,11 @@ export async function readUserChanges(repository: Repository, start: string, cwd
   return (await readCheckout(repository, cwd))?.changes;
 }
 
-/** By one git. Undefined without a worktree, in a sandbox, and if HEAD has no commit or names no branch. */
-export async function readCheckout(repository: Repository, cwd: string): Promise<UserCheckout | undefined> {
+/**
+ * HEAD of the worktree in which the user works, and what is not committed there, by one git. Undefined without a worktree, in
+ * a sandbox, and if HEAD has no commit or names no branch.
+ */
+export async function readCheckout(repository: Repository, cwd: string) {
   const { worktree, git } = repository;
   if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
   const output = await gitBytes(inDirectory(git, worktree), [...STATUS, '--untracked-files=all']);

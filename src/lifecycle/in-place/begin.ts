@@ -14,7 +14,7 @@ import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
-import { createSession, requireFreeId } from '../create.ts';
+import { createSession, requireFreeId, type SessionToCreate } from '../create.ts';
 import { removeSession } from '../remove.ts';
 import { resolveStartPoint } from '../start-point.ts';
 import { undoCreation } from '../undo-creation.ts';
@@ -24,16 +24,13 @@ import { aboutSetAside, enterCheckout } from './set-aside.ts';
 /** Another agt captures the checkout and switches its branch. */
 const LONGEST_WAIT_MS = 60_000;
 
-interface InPlaceRequest {
+interface InPlaceRequest extends Pick<SessionToCreate, 'now' | 'snapshots'> {
   readonly id: string | undefined;
   readonly profile: string | undefined;
-  readonly now: Date;
   /** Revert an earlier session in the same checkout. */
   readonly replace: boolean;
   /** The agent goes on with the user's uncommitted work. */
   readonly withChanges: boolean;
-  /** A value of fs.snapshots. */
-  readonly snapshots?: string | undefined;
 }
 
 export interface NewInPlace {

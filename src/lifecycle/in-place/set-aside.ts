@@ -209,16 +209,12 @@ function inCheckout({ checkout }: SessionRecord): string {
   return checkout === undefined ? '' : `-C ${shellQuote(checkout)} `;
 }
 
-export interface UndoneBeginning {
-  /** Why something of the user's stays under the ref of what was set aside. */
-  readonly trouble: AgtError | undefined;
-}
-
 /**
  * Undoes a beginning that failed or was killed. Files that somebody has changed since then stay as they are.
- * @returns undefined if changes would be lost: nothing has changed then
+ * @returns `trouble`: why something of the user's stays under the ref of what was set aside. Undefined if changes would be
+ * lost: nothing has changed then.
  */
-export async function undoEntering(session: LockedSession): Promise<UndoneBeginning | undefined> {
+export async function undoEntering(session: LockedSession) {
   const place = inPlace(session);
   const undone = await putBack(place);
   if (undone === undefined) return undefined;
@@ -227,7 +223,7 @@ export async function undoEntering(session: LockedSession): Promise<UndoneBeginn
   return undone;
 }
 
-async function putBack(place: InPlace): Promise<UndoneBeginning | undefined> {
+async function putBack(place: InPlace) {
   const { git, record, userBranch } = place;
   const base = record.from_commit;
   const side = await readUsersSide(git, record);

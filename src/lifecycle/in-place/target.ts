@@ -75,14 +75,13 @@ export async function planTarget(
     const paths = [...changed, ...replaced, ...written.map(({ path }) => path)];
     const files = await writtenFiles(scratch, index, base.length / 2, paths);
     const { entries } = parseIndex(index, base.length / 2);
-    const directories = entries.filter(({ path, mode }) => mode === IN_INDEX.submodule && files.has(path));
+    const directories = entries.flatMap(({ path, mode }) =>
+      mode === IN_INDEX.submodule && files.has(path) ? `sandbox/${path}` : [],
+    );
     if (withWork) for (const path of await fileConflicts(git, side, files)) conflicts.add(path);
     const wanted = new Map([...conflicts].map((path) => [path, undefined] as const));
     const changedFiles = await edited(git, first, new Map([...wanted, ...files]), copy);
-    const emptyDirectories = [
-      ...changedFiles.emptyDirectories,
-      ...directories.map(({ path }) => `sandbox/${path}`),
-    ];
+    const emptyDirectories = [...changedFiles.emptyDirectories, ...directories];
     const snapshot = { ...changedFiles, emptyDirectories };
     return { snapshot, index, submodules, conflicts: [...conflicts].sort() };
   });

@@ -33,7 +33,8 @@ export async function endMount(
   if (record.way === 'copy') await removeCopy(place, record, force);
   else {
     // One of a killed agt serves nobody any more, and a program that is in it would keep it for ever.
-    if (isMounted(place.agtDir, record)) await unmount(record.directory, lazy || isDead(record));
+    const isDead = record.process === undefined || processIsGone(record.process);
+    if (isMounted(place.agtDir, record)) await unmount(record.directory, lazy || isDead);
     else askServer(record);
     failurePoint('unmount: unmounted');
     if (record.made_directory) removeDirectory(record);
@@ -57,25 +58,18 @@ function askServer({ process: server, served }: MountRecord): void {
   if (isRunning && !processIsGone(server)) process.kill(server.pid, 'SIGTERM');
 }
 
-function isDead({ process, way }: MountRecord): boolean {
-  return way === 'files' && (process === undefined || processIsGone(process));
-}
-
 export async function unmount(directory: string, lazy: boolean): Promise<void> {
   try {
     // -i: no helper of the system knows this file system.
     await runTool('umount', ['-i', ...(lazy ? ['-l'] : []), directory]);
   } catch (error) {
     if (!(error instanceof AgtError)) throw error;
-    throw new AgtError(`cannot unmount ${directory}: ${reasonOf(error.message)}`, {
+    const reason = error.message.replace(/^umount .* failed: (umount: )?/, '').replace(/\.$/, '');
+    throw new AgtError(`cannot unmount ${directory}: ${reason}`, {
       hints: hintsFor(directory, error.message),
       cause: error,
     });
   }
-}
-
-function reasonOf(message: string): string {
-  return message.replace(/^umount .* failed: (umount: )?/, '').replace(/\.$/, '');
 }
 
 function hintsFor(directory: string, message: string): string[] {

@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
-import { identify, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
+import { type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { readJson } from '../../disk/read-file.ts';
 import { unlessMissing } from '../../errors.ts';
@@ -69,10 +69,6 @@ export function listMountRecords(agtDir: string): MountRecord[] {
     .filter((name) => name.endsWith('.json'))
     .flatMap((name) => readMount(agtDir, basename(name, '.json')) ?? [])
     .sort((a, b) => (a.mounted_at < b.mounted_at ? -1 : 1));
-}
-
-export function ownProcess(): ProcessIdentity {
-  return identify(process.pid);
 }
 
 /**

@@ -17,7 +17,7 @@ import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/mani
 import { autocommit } from '../../triggers/autocommit.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
 
-interface OriginRequest {
+export interface OriginRequest {
   /** Names a snapshot of the source; undefined for the source as it is now. */
   readonly snapshot: string | undefined;
   readonly now: Date;

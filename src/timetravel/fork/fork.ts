@@ -13,7 +13,7 @@ import { findObjects } from '../../git/objects/object-reader.ts';
 import { readIndex } from '../../git/objects/scratch-index.ts';
 import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
 import { gitText, resolveObject, runGit, updateRefs } from '../../git/run/git.ts';
-import { createSession, requireFreeId } from '../../lifecycle/create.ts';
+import { createSession, requireFreeId, type SessionToCreate } from '../../lifecycle/create.ts';
 import { resolveStartPoint } from '../../lifecycle/start-point.ts';
 import { undoUnfinishedCreation } from '../../lifecycle/undo-creation.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -26,22 +26,15 @@ import { autocommit } from '../../triggers/autocommit.ts';
 import { warmUp } from '../../workspace/clone.ts';
 import { examineWritten } from '../written-folder.ts';
 import { emptyClone, type ForkSource, separateNames, sourceToClone } from './clone-source.ts';
-import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
+import { type ForkOrigin, type OriginRequest, readForkOrigin } from './fork-origin.ts';
 
 /** Here two names of one file are so in a clone as well. */
 const SHARES_FILES = new Set(['btrfs', 'zfs']);
 
-export interface ForkRequest {
+export interface ForkRequest extends OriginRequest, Pick<SessionToCreate, 'snapshots' | 'standsAt'> {
   readonly id: string | undefined;
-  /** Names a snapshot of the source; undefined for the source as it is now. */
-  readonly snapshot: string | undefined;
   /** The number of forks, which are named `<id>-1`, `<id>-2`, …; undefined for one that is named `id`. */
   readonly count: number | undefined;
-  readonly now: Date;
-  /** A value of fs.snapshots; undefined for git. */
-  readonly snapshots?: string | undefined;
-  /** The user's own path, for the working copy `cow-overlay`. */
-  readonly standsAt?: string | undefined;
 }
 
 /** @throws AgtError. If some forks were created before one failed, a hint names them. */

@@ -9,6 +9,7 @@ import { checkOutSnapshot } from '../../checkout/apply.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { entriesOf } from '../../disk/folder-entries.ts';
 import { withLock } from '../../disk/lock.ts';
+import { identify } from '../../disk/lock-owner.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { isMountPoint } from '../../disk/mounts.ts';
@@ -23,7 +24,6 @@ import {
   type MountRecord,
   type MountWay,
   mountState,
-  ownProcess,
   readMount,
   writeMount,
 } from '../../lifecycle/mounted/mount-record.ts';
@@ -88,7 +88,7 @@ async function claim(
   const mounted_at = request.now.toISOString();
   const parents = missing.length === 0 ? {} : { made_parents: missing.map((path) => realpathSync(path)) };
   const wanted = { name, session: id, commit, directory, way, made_directory, ...parents, mounted_at };
-  const record: MountRecord = { ...wanted, process: ownProcess() };
+  const record: MountRecord = { ...wanted, process: identify(process.pid) };
   writeMount(repository.agtDir, record);
   return { record, isNew: true };
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { identify } from '../../disk/lock-owner.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
 import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
@@ -11,7 +12,6 @@ import { forgetMount, removeDirectory, unmount } from '../../lifecycle/mounted/e
 import {
   type MountRecord,
   mountSource,
-  ownProcess,
   readMount,
   writeMount,
 } from '../../lifecycle/mounted/mount-record.ts';
@@ -37,7 +37,7 @@ export async function serveMount(git: Git, recordFile: string): Promise<void> {
   const { served, fd } = await startServing(here, agtDir, record);
   const place = endEarly(record, agtDir);
   failurePoint('mount: mounted');
-  writeMount(agtDir, { ...record, process: ownProcess(), served: true });
+  writeMount(agtDir, { ...record, process: identify(process.pid), served: true });
   failurePoint('mount: recorded as served');
   writeSync(1, MOUNTED);
   await served;
