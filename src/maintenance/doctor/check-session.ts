@@ -54,10 +54,11 @@ export async function checkSession(session: Session, known: Known): Promise<Find
 async function check(session: Session, { worktrees, refs, finishers, preview }: Known): Promise<Finding[]> {
   const { repository, record } = session;
   if (await isLocked(sessionLockFile(repository.agtDir, session.id))) return []; // another process is changing it
-  const { findings, checkRest } = checkIntent(session, finishers);
-  if (!checkRest) return findings;
+  const unfinished = checkIntent(session, finishers);
+  if (unfinished !== undefined && record.intent?.operation !== 'restore') return [unfinished];
   const gone = checkMount(session);
-  if (gone !== undefined) return [...findings, gone];
+  const findings = [unfinished, gone].filter((finding) => finding !== undefined);
+  if (gone !== undefined) return findings;
   findings.push(
     ...(await checkRefs(session, refs)),
     ...(isAttached(record) ? [] : await checkWorkBranch(session, refs)),

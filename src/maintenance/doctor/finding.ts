@@ -17,15 +17,10 @@ export interface Finding {
 /** The `mend` of what no other command fixes. */
 export const FIX = 'agt doctor --fix';
 
-type Finish = (session: Session) => Promise<unknown>;
-
 /** They finish or undo operations that were killed. A parameter, because maintenance/ cannot import their rooms. */
-export interface Finishers {
-  readonly restore: Finish;
-  readonly accept: Finish;
-  readonly unaccept: Finish;
-  readonly sync: Finish;
-}
+export type Finishers = Readonly<
+  Record<'restore' | 'accept' | 'unaccept' | 'sync', (session: Session) => Promise<unknown>>
+>;
 
 /** A capture that writes nothing. */
 export type Preview = (record: SessionRecord) => Promise<CaptureResult>;

@@ -22,13 +22,10 @@ const COMMANDS: Partial<Record<Operation, (record: SessionRecord) => string>> = 
   unaccept: ({ session_id: id }) => `agt session unaccept ${id}`,
 };
 
-/** `checkRest`: whether agt can also check the refs and the sandbox of the session. */
-export function checkIntent(
-  session: Session,
-  finishers: Finishers,
-): { readonly findings: Finding[]; readonly checkRest: boolean } {
+/** Undefined if none is. */
+export function checkIntent(session: Session, finishers: Finishers): Finding | undefined {
   const { session_id: about, intent } = session.record;
-  if (intent === undefined) return { findings: [], checkRest: true };
+  if (intent === undefined) return undefined;
   const ways = { ...finishers, create: undoCreation, remove: finishRemoval, drop: finishDrop };
   const mend = COMMANDS[intent.operation]?.(session.record) ?? FIX;
   const fix = () => ways[intent.operation](session);
@@ -38,10 +35,7 @@ export function checkIntent(
     ? `, after its work had come to ${shortBranch(landed.onto)} as ${shortOid(landed.commit)}`
     : '';
   const problem = `agt did not finish ${GERUND[intent.operation]} it${after}`;
-  return {
-    findings: [{ level: 'error', about, problem, mend, fix }],
-    checkRest: intent.operation === 'restore',
-  };
+  return { level: 'error', about, problem, mend, fix };
 }
 
 /** Of all sessions, without the fixes, which need git. */
@@ -51,9 +45,12 @@ export async function unfinishedOperations(
   finishers: Finishers,
 ): Promise<Finding[]> {
   const found: Finding[] = [];
-  for (const session of records.map((record) => new Session(repository, record)))
-    if (!(await isLocked(sessionLockFile(repository.agtDir, session.id))))
-      for (const { fix: _, ...finding } of checkIntent(session, finishers).findings) found.push(finding);
+  for (const session of records.map((record) => new Session(repository, record))) {
+    const finding = checkIntent(session, finishers);
+    if (finding === undefined || (await isLocked(sessionLockFile(repository.agtDir, session.id)))) continue;
+    const { fix: _, ...withoutFix } = finding;
+    found.push(withoutFix);
+  }
   return found;
 }
 

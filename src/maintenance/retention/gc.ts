@@ -6,7 +6,7 @@ import { landedRef, reviewRef, takenRef, tipRef } from '../../filter/agent-refs.
 import { isActive } from '../../filter/session-file.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { dropBranchSettings, gitText, resolveObject } from '../../git/run/git.ts';
+import { dropBranchSettings, resolveObject, updateRefs } from '../../git/run/git.ts';
 import { knownMergesFile, knownRefsFile, statCacheFile } from '../../layout.ts';
 import { unmergedCommits } from '../../lifecycle/unsaved-work.ts';
 import { reportProgress } from '../../process/progress.ts';
@@ -88,11 +88,9 @@ async function dropHistory(session: LockedSession, chain: Chain): Promise<WorkBr
     [record.branch, chain.branch],
     [record.work_branch, deletesWork ? work.commit : undefined],
   ];
-  const input = refs
-    .map(([ref, commit]) => (commit === undefined ? '' : `delete ${ref} ${commit}\n`))
-    .join('');
+  const deletions = refs.flatMap(([ref, commit]) => (commit === undefined ? [] : `delete ${ref} ${commit}`));
   failurePoint('gc: dropping');
-  await gitText(git, ['update-ref', '--stdin'], { input });
+  await updateRefs(git, deletions);
   if (deletesWork) await dropBranchSettings(git, record.work_branch);
   failurePoint('gc: refs deleted');
   complete(session.with(record), 'drop');

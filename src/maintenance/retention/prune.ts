@@ -59,13 +59,8 @@ export function pruneAndRepack(repository: Repository, expire: string): Promise<
 const CLEANING = 'cleaning the object store';
 const STEPS = 4;
 
-/** Bytes of the unreachable objects that a prune would delete now, and of those that are too young for it. */
+/** Bytes of unreachable objects: `expired`: a prune would delete them now; `young`: they are too young for it. */
 export async function previewPrune(repository: Repository, expire: string) {
-  const { expired, young } = await lookForUnreachable(repository, expire);
-  return { expired, young };
-}
-
-async function lookForUnreachable(repository: Repository, expire: string) {
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
   refuseBlockedWorktrees(commonDir);
@@ -91,7 +86,7 @@ const expiredIn = (packs: readonly MeasuredPack[]) => packs.reduce((sum, { expir
 async function pruneLocked(repository: Repository, expire: string): Promise<PruneResult> {
   const { git, commonDir } = repository;
   reportProgress(CLEANING, 0, STEPS);
-  const found = await lookForUnreachable(repository, expire);
+  const found = await previewPrune(repository, expire);
   const { objectsDir, before, loose, isPartial, chosen, young, left } = found;
   const garbage = temporaryFiles(objectsDir);
   if (garbage.length + chosen.length + loose.count > 0) {
