@@ -13,10 +13,8 @@ const MOST_STEPS = 100;
 
 interface Listed<T> {
   readonly json?: readonly T[];
+  readonly err?: string;
 }
-
-type Step = { readonly commit: string; readonly files: readonly unknown[] };
-type Row = Pick<SessionRecord, 'session_id' | 'state' | 'sandbox'>;
 
 /** `cut` takes secrets out of a text. */
 export async function exportPage(
@@ -26,8 +24,8 @@ export async function exportPage(
   cut: (text: string) => string,
 ): Promise<string> {
   const answers: Record<string, object> = {};
-  const ask = async <T>(words: readonly string[], { cwd, sandbox }: RequestPlace = place) => {
-    const answer = (await answerRequest({ words }, run, { cwd, sandbox })) as Listed<T> & { err?: string };
+  const ask = async <T>(words: readonly string[]) => {
+    const answer = (await answerRequest({ words }, run, place)) as Listed<T>;
     if (answer.json === undefined) throw new AgtError(`cannot export "${id}": ${answer.err}`);
     answers[words.join(' ')] = answer;
     return answer.json;
@@ -35,10 +33,11 @@ export async function exportPage(
   const log = ['session', 'log', id, '--number', AT_ONCE];
   const diff = ['session', 'diff', id];
   const listed = await run(['session', 'list', '--all', '--json'], place.cwd);
-  const row = (JSON.parse(listed?.out ?? '[]') as Row[]).find(({ session_id }) => session_id === id);
+  const rows: SessionRecord[] = JSON.parse(listed?.out ?? '[]');
+  const row = rows.find(({ session_id }) => session_id === id);
   if (row === undefined) throw new AgtError(`no session "${id}"`, { hints: ['see: agt list --all'] });
   const turns = await ask<{ readonly number: number }>([...log, '--turns', '--json']);
-  const steps = await ask<Step>([...log, '--stat', '--json']);
+  const steps = await ask<{ readonly commit: string }>([...log, '--stat', '--json']);
   if (!isEnded(row)) await ask(['session', 'review', id, '--json']);
   await ask([...diff, '--base', '--patch', '--json']);
   for (const { number } of turns) await ask([...diff, '--turn', `${number}`, '--patch', '--json']);

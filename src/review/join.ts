@@ -2,13 +2,11 @@
  * The marks that two repositories have made in one session. All of them count. Where both say something about a piece, the
  * newer ones count; the time is that of the last mark.
  */
-import { join } from 'node:path';
-import { withIndex } from '../git/objects/scratch-index.ts';
 import { gitText } from '../git/run/git.ts';
 import { withWorkbench } from '../landing/workbench.ts';
 import type { Session } from '../session/session.ts';
 import { piecesOf, readHunks, treeWith, withoutObstructed } from './hunks.ts';
-import { join3, moveTo, stateIn, storeState } from './state.ts';
+import { indexIn, join3, moveTo, stateIn, storeState } from './state.ts';
 
 /** `ours` and `theirs` are commits, as the one that it returns. The session goes on from where theirs is. */
 export async function joinMarks(
@@ -36,12 +34,7 @@ export async function joinMarks(
       added.filter((piece) => !refused.has(piece.id)),
       added,
     );
-    const seen = await treeWith(
-      withIndex(bench.git, join(bench.dir, 'review-index')),
-      newer.seen,
-      chosen,
-      added,
-    );
+    const seen = await treeWith(indexIn(bench), newer.seen, chosen, added);
     const known = new Set(newer.rejected.map((one) => one.id));
     const rejected = [...older.rejected.filter((one) => !known.has(one.id)), ...newer.rejected];
     return storeState(git, { ...other, seen, rejected });

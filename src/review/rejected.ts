@@ -1,12 +1,10 @@
 /** Rejected hunks in a tree, also in files that have another name now, and the tree without them. */
-import { join } from 'node:path';
-import { withIndex } from '../git/objects/scratch-index.ts';
 import type { Content } from '../landing/accept-request.ts';
 import { readSandbox } from '../landing/sandbox-content.ts';
 import type { Workbench } from '../landing/workbench.ts';
 import type { Session } from '../session/session.ts';
 import { piecesOf, readUnderOldNames, renamesAmong, splitHunk } from './hunks.ts';
-import { moveTo, readStarts, readState } from './state.ts';
+import { indexIn, moveTo, readStarts, readState } from './state.ts';
 
 export interface RejectedHunk {
   /** Of its pieces. */
@@ -28,8 +26,7 @@ export async function findRejected(session: Session, bench: Workbench, read: Con
   const { seen } = await moveTo(bench, known, await readStarts(session, bench, read));
   const { sandboxGit } = session;
   const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
-  const index = withIndex(bench.git, join(bench.dir, 'review-index'));
-  const readTree = (of: string) => readUnderOldNames(git, index, { seen, tree: of, rejected: all });
+  const readTree = (of: string) => readUnderOldNames(git, indexIn(bench), { seen, tree: of, rejected: all });
   const { hunks, ids: there, newNames, ...named } = await readTree(tree);
   if (!all.some(({ id }) => there.has(id))) return { tree, rejected: [] };
   const content = whole ?? (await readSandbox(session, bench)).whole;

@@ -3,12 +3,10 @@
  * was seen and the session as `agt accept` would land it.
  */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { withIndex } from '../git/objects/scratch-index.ts';
 import { type Git, runGitOnTerminal } from '../git/run/git.ts';
 import { withoutDiffPrograms } from '../git/run/programs.ts';
 import { changedSince } from '../landing/accept.ts';
@@ -33,6 +31,7 @@ import {
   withoutObstructed,
 } from './hunks.ts';
 import {
+  indexIn,
   moveTo,
   type Rejection,
   type ReviewState,
@@ -95,7 +94,7 @@ export function withReview<T>(
     const moved = await moveTo(bench, known, starts);
     const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
     const hunks = await readHunks(git, moved.seen, work);
-    const index = withIndex(bench.git, join(bench.dir, 'review-index'));
+    const index = indexIn(bench);
     const before = moved.rejected.filter(({ state }) => state !== 'gone');
     const marks = { seen: moved.seen, tree: work, rejected: before, hunks };
     const { ids } = await readUnderOldNames(git, index, marks);

@@ -48,6 +48,11 @@ export interface ReviewState {
   readonly rejected: readonly Rejection[];
 }
 
+/** For the trees that a review makes. */
+export function indexIn({ git, dir }: Workbench): Git {
+  return withIndex(git, join(dir, 'review-index'));
+}
+
 /** Undefined if nothing was marked yet. */
 export async function readState({ git, id }: Session): Promise<ReviewState | undefined> {
   const commit = await findObject(git, reviewRef(id));

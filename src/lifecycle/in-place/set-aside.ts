@@ -211,8 +211,8 @@ function inCheckout({ checkout }: SessionRecord): string {
 
 /**
  * Undoes a beginning that failed or was killed. Files that somebody has changed since then stay as they are.
- * @returns `trouble`: why something of the user's stays under the ref of what was set aside. Undefined if changes would be
- * lost: nothing has changed then.
+ * @returns `trouble`: why something of the user's stays under the ref of what was set aside; undefined if
+ * changes would be lost: nothing has changed then
  */
 export async function undoEntering(session: LockedSession) {
   const place = inPlace(session);

@@ -59,7 +59,6 @@ export interface Step {
   readonly tool: string | null;
   readonly summary: string | null;
   readonly outcome: string | null;
-  readonly agent: string | null;
   readonly restored: string | null;
   readonly author: 'agent' | 'other' | 'restore' | 'unknown';
   readonly turn: number | null;
@@ -86,10 +85,7 @@ export interface Turn {
 export interface Answer<T> {
   readonly exitCode: number;
   readonly json?: T;
-  readonly text?: string;
   readonly err?: string;
-  /** A secret file, which nobody has asked for. */
-  readonly hidden?: true;
 }
 
 interface Saved {

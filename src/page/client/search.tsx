@@ -9,10 +9,8 @@ interface Found {
   readonly at: string;
   readonly author: Step['author'];
   readonly agent: string | null;
-  readonly tool: string | null;
   readonly change: 'came' | 'went';
   readonly path: string | null;
-  readonly line: number | null;
   readonly text: string | null;
   readonly prompt: string | null;
   readonly label: string | null;

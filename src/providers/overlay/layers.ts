@@ -13,21 +13,15 @@ import { frozenDirectory } from '../../layout.ts';
 import { runToolNow } from '../provider.ts';
 import { type Token, tokenAt } from '../token.ts';
 
-export interface Layers {
-  /** The directory of all of them. */
-  readonly data: string;
-  readonly upper: string;
-  readonly work: string;
-  /** The file with the name of the template. */
-  readonly name: string;
-}
+export type Layers = Readonly<ReturnType<typeof layersOf>>;
 
 /** `folder`: the session folder, wherever it is now, or a template. */
 function layersDirectory(folder: string): string {
   return join(dirname(dirname(folder)), 'overlay');
 }
 
-export function layersOf({ nonce }: Token, folder: string): Layers {
+/** `data`: the directory of all of them. `name`: the file with the name of the template. */
+export function layersOf({ nonce }: Token, folder: string) {
   const data = join(layersDirectory(folder), nonce);
   const inIt = (name: string) => join(data, name);
   return { data, upper: inIt('upper'), work: inIt('work'), name: inIt('lower') };
