@@ -125,17 +125,11 @@ export function isOfHook({ conversation, before, during }: Snapshot): boolean {
 /** What people do after the agents: no conversation has this name. */
 const OF_PERSONS = '\0';
 
-interface Who {
-  readonly author: Author;
-  /** The conversation whose turn it is. */
-  readonly key: string;
-  readonly among: readonly string[];
-}
-
+/** `key`: the conversation whose turn it is. */
 function authorOf(
   snapshot: Snapshot,
-  { hasEvents, isStart }: { readonly hasEvents: boolean; readonly isStart: boolean },
-): Who {
+  { hasEvents, isStart }: Readonly<Record<'hasEvents' | 'isStart', boolean>>,
+): Pick<AuthoredStep, 'author' | 'among'> & { readonly key: string } {
   const { tool, before, label, conversation: own = '' } = snapshot;
   const open = snapshot.during.map(conversationIn);
   const others = open.filter((name) => name !== own);

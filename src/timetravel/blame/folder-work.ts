@@ -1,17 +1,13 @@
 /** Commits that somebody made in a folder, and did not fetch: the snapshots before each of them. */
 import { type Git, gitAnswer, gitLines } from '../../git/run/git.ts';
 import type { Session } from '../../session/session.ts';
-import { type AuthoredHistory, readAuthors } from '../turns.ts';
+import { readAuthors } from '../turns.ts';
 import { firstReach } from './first-reach.ts';
 
-export interface FolderWork {
-  readonly session: Session;
-  readonly history: AuthoredHistory;
-  /** By commit: the snapshots, counted from 0, that may have its lines, and whether it is a copy of an older one. */
-  readonly made: ReadonlyMap<string, { readonly after: readonly number[]; readonly isCopy: boolean }>;
-}
+export type FolderWork = Awaited<ReturnType<typeof readFolderWork>>;
 
-export async function readFolderWork(git: Git, session: Session): Promise<FolderWork> {
+/** `made`: by commit: the snapshots, counted from 0, that may have its lines, and whether it is a copy. */
+export async function readFolderWork(git: Git, session: Session) {
   const history = await readAuthors(session);
   const user = await gitAnswer(git, ['var', 'GIT_AUTHOR_IDENT']);
   const words = ['reflog', '--date=unix', '--format=%H %gd %at <%aE> %gs', 'HEAD', '--'];

@@ -17,9 +17,6 @@ import { type HeadsOfSteps, readHeads } from './heads-of-steps.ts';
 import { commitOnTop, commitWith, type IsBeside } from './made-commits.ts';
 import { type BlamedLine, forOwnBlame, gitBlame } from './porcelain.ts';
 
-/** Options of `git blame` that change where a line comes from: -w, -M, -C. */
-export type BlameOptions = readonly string[];
-
 export interface FileOfSession {
   /** In the sandbox; one byte per character. */
   readonly path: string;
@@ -27,7 +24,8 @@ export interface FileOfSession {
   readonly content: Buffer | undefined;
   /** The steps, counted from 0, that the content may have lines of; without it the last one, which has all before. */
   readonly after?: readonly number[];
-  readonly options?: BlameOptions;
+  /** Options of `git blame` that change where a line comes from: -w, -M, -C. */
+  readonly options?: readonly string[];
   /** Of the files that are there with the content. */
   readonly beside?: () => Promise<IsBeside>;
 }

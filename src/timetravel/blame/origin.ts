@@ -23,8 +23,6 @@ export interface Origin {
   readonly time: Date;
 }
 
-export function originOf(step: AuthoredStep): Origin;
-export function originOf(step: AuthoredStep | undefined): Origin | undefined;
 export function originOf(step: AuthoredStep | undefined): Origin | undefined {
   if (step === undefined) return undefined;
   const { snapshot, author, turn, isOfCall } = step;

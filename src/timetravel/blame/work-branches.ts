@@ -10,13 +10,6 @@ import type { BlamedLine } from './porcelain.ts';
 
 export type WorkBranches = Awaited<ReturnType<typeof readWorkBranches>>;
 
-/** A step whose session has made the commit, or the one of which it is a copy, or has the file as it is there. */
-export interface WorkOfSession {
-  readonly session: Session;
-  readonly history: AuthoredHistory;
-  readonly step: number;
-}
-
 /** `revision`: the commit whose lines are looked at. */
 export async function readWorkBranches(repository: Repository, revision: string | undefined) {
   const { git } = repository;
@@ -45,7 +38,8 @@ export async function readWorkBranches(repository: Repository, revision: string 
     const history = await readAuthors(session);
     return [session, history, await commitsOfSession(session, history)] as const;
   };
-  return async function* (line: BlamedLine): AsyncGenerator<WorkOfSession> {
+  /** Steps whose session has made the commit, or one of which it is a copy, or has the file as it is there. */
+  return async function* (line: BlamedLine) {
     // What a session began with is not its work.
     const open = works.filter(({ start }) => !graph.has(start, line.commit));
     if (open.length === 0) return;

@@ -142,15 +142,10 @@ export async function metadataDiff(git: Git, a: ComparedTree, b: ComparedTree): 
     const shown = kindAfter === 'directory' ? `${path}/` : path;
     return [{ path: shown, status: 'M', before: oldBits.toString(8), after: newBits.toString(8) }];
   });
-  return [
-    ...added.map((path) => directoryDiff(path, 'A')),
-    ...deleted.map((path) => directoryDiff(path, 'D')),
-    ...changed,
-  ].sort((one, other) => (one.path < other.path ? -1 : 1));
-}
-
-function directoryDiff(path: string, status: 'A' | 'D'): MetadataDiff {
-  return { path: `${path}/`, status, before: undefined, after: undefined };
+  const directory = (status: 'A' | 'D') => (path: string) =>
+    ({ path: `${path}/`, status, before: undefined, after: undefined }) as const;
+  const all = [...added.map(directory('A')), ...deleted.map(directory('D')), ...changed];
+  return all.sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
 type Kind = 'file' | 'program' | 'directory';

@@ -7,7 +7,7 @@ import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { capturedRefs } from '../../folders/git-state/read-state.ts';
-import { type OthersMoves, resolveRef } from '../../folders/git-state/ref-plan.ts';
+import { resolveRef } from '../../folders/git-state/ref-plan.ts';
 import { shownPath } from '../../folders/store.ts';
 import { SUBMODULE } from '../../git/modes.ts';
 import { storeObjects } from '../../git/objects/commits.ts';
@@ -54,7 +54,9 @@ export async function committedFiles(
   const then = await capturedRefs(git, to);
   if (then === undefined) return NONE_COMMITTED;
   const before = resolveRef(then, 'HEAD');
-  const head = resolveRef(new Map([...then, ...valuesOf(others.moved)]), 'HEAD');
+  const refs = new Map(then);
+  for (const [ref, { to: moved }] of others.moved) if (moved !== undefined) refs.set(ref, moved);
+  const head = resolveRef(refs, 'HEAD');
   if (head === undefined || head === before) return NONE_COMMITTED;
   const landed = await landedEntries(usersGit(session), others.accepted);
   const { byPerson, byAgent } = await touched(git, others, before, landed);
@@ -168,10 +170,6 @@ async function converted(user: Git, commonDir: string, paths: readonly string[])
 }
 
 const SANDBOX = 'sandbox/';
-
-function valuesOf(moved: OthersMoves): [string, string][] {
-  return [...moved].flatMap(([ref, { to }]) => (to === undefined ? [] : [[ref, to]]));
-}
 
 /**
  * The files that the commits have changed. If the commits only came on top, a person may have gone on from an uncommitted

@@ -9,6 +9,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { isAttached, workBranchOf } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { OWN } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import {
   leftOutPaths,
@@ -76,7 +77,10 @@ export async function lostLeftOut(
   return found.some((versions) => versions.every((version) => version === undefined));
 }
 
+/** Not only in stat data. */
 export async function differsInIndex(git: Git, a: string, b: string): Promise<boolean> {
+  const [one, other] = await findObjects(git, [`${a}:${OWN.index}`, `${b}:${OWN.index}`]);
+  if (one?.oid === other?.oid) return false;
   return (await digestOfCapturedIndex(git, a)) !== (await digestOfCapturedIndex(git, b));
 }
 

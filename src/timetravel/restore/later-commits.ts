@@ -2,11 +2,11 @@
  * Commits of the work branch that no snapshot leads to. A restore keeps them; and if the folder of the session was gone,
  * their files come back with those of the last snapshot.
  */
-import { lstatSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readKnownRefs } from '../../autocommit/known-refs.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { attempt, plural } from '../../errors.ts';
+import { plural } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { SUBMODULE } from '../../git/modes.ts';
@@ -20,6 +20,7 @@ import type { Session } from '../../session/session.ts';
 import type { LaterCommits } from '../../session/state.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
+import { lstatIn } from '../session-paths.ts';
 import type { RestoreRequest } from './unfinished-restore.ts';
 
 /** Before the restore. Undefined unless the snapshot is the last one: no other stands for the session as it was. */
@@ -87,7 +88,7 @@ export async function bringLaterCommits(
       await gitText(index, ['update-index', '-q', '--refresh']);
       const paths = new Set(fieldsOf(await gitBytes(index, ['diff-files', '--name-only', '-z'])));
       return ({ path, [side]: version }: DiffEntry) =>
-        version === undefined ? isThere(record.sandbox, path) : paths.has(path);
+        version === undefined ? lstatIn(record, `sandbox/${path}`) !== undefined : paths.has(path);
     };
     const [differsBefore, differsAfter] = [await differs('before'), await differs('after')];
     const taken = changes.filter(differsAfter);
@@ -108,6 +109,3 @@ export async function bringLaterCommits(
 
 const onDisk = (folder: string, path: string) =>
   Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(path, 'latin1')]);
-
-const isThere = (folder: string, path: string) =>
-  attempt(() => lstatSync(onDisk(folder, path))) !== undefined;

@@ -149,30 +149,18 @@ export interface Latest {
   readonly isUndo?: boolean;
 }
 
-interface OthersSnapshots {
-  /** All between the two, newest first. */
-  readonly going: readonly Snapshot[];
-  readonly theirs: readonly Snapshot[];
-  readonly sinceRestore: ReadonlySet<string>;
-  /** The index of the last restore among all; -1 without any. */
-  readonly restored: number;
-  /** Among those between the two, and among all. */
-  readonly hasAgent: boolean;
-  readonly hasEvents: boolean;
-}
-
-/** If an undo takes back nothing but changes that no agent made, they are what the person means. */
-async function othersSnapshots(
-  session: Session,
-  { from, isUndo = false }: Latest,
-  to: string,
-): Promise<OthersSnapshots> {
+/**
+ * If an undo takes back nothing but changes that no agent made, they are what the person means. `going`: all
+ * between the two, newest first. `restored`: the index of the last restore among them; -1 without any.
+ * `hasAgent`: there are events of an agent among them; `hasEvents`: among all.
+ */
+async function othersSnapshots(session: Session, { from, isUndo = false }: Latest, to: string) {
   const newest = await readNewest(session.git, session.refs, MOST_SNAPSHOTS);
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
   const nothing = { going: [], theirs: [], hasAgent: false, hasEvents: false };
-  if (start < 0) return { ...nothing, sinceRestore: new Set(), restored: -1 };
-  const going = newest.slice(start, end);
+  if (start < 0) return { ...nothing, sinceRestore: new Set<string>(), restored: -1 };
+  const going: readonly Snapshot[] = newest.slice(start, end);
   const hasAgent = going.some(isOfAgent);
   const hasEvents = newest.some(isOfAgent);
   const others = othersIn(session, newest);

@@ -1,15 +1,14 @@
 /** Verifies a restore: compares the snapshot that was made after it with the snapshot that was wanted. */
-import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
 import { differingGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { prepareCheckout } from '../../checkout/plan.ts';
 import { pathFromJson } from '../../disk/path-bytes.ts';
-import { findObject, findObjects } from '../../git/objects/object-reader.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import { isUnder, TOP_FOLDERS, underAny } from '../../snapshot/folders.ts';
-import { OWN } from '../../snapshot/format.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest, SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { type AmbiguousFolders, shownPath } from '../session-paths.ts';
+import { differsInIndex } from './differences.ts';
 
 /**
  * All is returned as shown to people. `withGit`: compare HEAD, the index and the operation in progress, too.
@@ -42,7 +41,7 @@ export async function verifyRestore(
     mismatches.push('HEAD of the sandbox');
   else if (wanted.manifest.head.work !== undefined && after.manifest.head.work !== wanted.manifest.head.work)
     mismatches.push('the work branch');
-  if (!(await hasEquivalentIndex(git, after, wanted))) mismatches.push('the index of the sandbox');
+  if (await differsInIndex(git, after.commit, wanted.commit)) mismatches.push('the index of the sandbox');
   return { mismatches, ignored };
 }
 
@@ -94,15 +93,4 @@ function hasSameHead(
   // The source of a fork keeps its branch.
   const isKept = after.ref === null && workBranch !== snapshotWorkBranch;
   return (isKept || after.ref === ref) && after.commit === wanted.commit;
-}
-
-/** Whether the indexes are equal but for their stat data. */
-async function hasEquivalentIndex(git: Git, a: SnapshotMetadata, b: SnapshotMetadata): Promise<boolean> {
-  const [one, other] = await Promise.all(
-    [a, b].map(({ commit }) => findObject(git, `${commit}:${OWN.index}`)),
-  );
-  return (
-    one === other ||
-    (await digestOfCapturedIndex(git, a.commit)) === (await digestOfCapturedIndex(git, b.commit))
-  );
 }
