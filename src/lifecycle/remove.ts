@@ -3,7 +3,6 @@
  * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
  * this one.
  */
-
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { CaptureResult, NotCaptured } from '../autocommit/capture.ts';

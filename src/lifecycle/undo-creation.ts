@@ -65,12 +65,8 @@ async function captureWork(session: LockedSession, now: Date): Promise<Captured>
 /** A git that was killed may have left a registration with which no git can work. */
 async function mendWorktree(session: Session): Promise<void> {
   const { repository, record, sandboxGit: git } = session;
-  const names = [
-    ['rev-parse', '--quiet', '--verify', 'HEAD^{commit}'],
-    ['symbolic-ref', '--quiet', 'HEAD'],
-  ];
-  const heads = await Promise.all(names.map((words) => gitAnswer(git, words)));
-  const isBroken = heads.every((head) => head === undefined);
+  const head = await resolveObject(git, 'HEAD^{commit}');
+  const isBroken = (head ?? (await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']))) === undefined;
   const registration = isBroken ? registrationOf(repository.commonDir, record.sandbox) : undefined;
   if (registration !== undefined) rmSync(registration, { recursive: true, force: true });
   await ensureWorktree(session);

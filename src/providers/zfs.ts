@@ -66,12 +66,8 @@ const ZFS_TYPES: readonly (string | undefined)[] = ['zfs', 'fuse.zfs'];
 function find(place: Place): Finding {
   const { existing, mount, program, isRoot } = place;
   if (!ZFS_TYPES.includes(mount?.type)) return cannot('zfs', `${existing} is not on ZFS${butOn(place)}`);
-  if (program('zfs') === undefined)
-    return cannot(
-      'zfs',
-      'there is no zfs program on PATH',
-      'install the package zfsutils-linux, or zfs-fuse',
-    );
+  const install = 'install the package zfsutils-linux, or zfs-fuse';
+  if (program('zfs') === undefined) return cannot('zfs', 'there is no zfs program on PATH', install);
   if (!isRoot) return cannot('zfs', 'only root can mount datasets on Linux', 'run agt as root, or use git');
   const untested = mount?.type === 'zfs' ? ["agt is tested with zfs-fuse, not with the kernel's ZFS"] : [];
   const notes = ['clones and drops a session in milliseconds', ...untested];

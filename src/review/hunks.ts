@@ -178,18 +178,12 @@ export async function renamesAmong(
     new Map(files.filter(({ file }) => file[end] === undefined).map((piece) => [piece.file.path, piece]));
   const [made, gone] = [without('before'), without('after')];
   if (made.size === 0 || gone.size === 0) return new Map();
-  const renames = await findRenames(withoutIndex(git), from, to);
-  return new Map(
-    renames.flatMap(({ old, name }): [string, Piece][] => {
-      const [one, other] = [gone.get(old), made.get(name)];
-      return one && other
-        ? [
-            [one.id, other],
-            [other.id, one],
-          ]
-        : [];
-    }),
-  );
+  const halves = new Map<string, Piece>();
+  for (const { old, name } of await findRenames(withoutIndex(git), from, to)) {
+    const [one, other] = [gone.get(old), made.get(name)];
+    if (one && other) halves.set(one.id, other).set(other.id, one);
+  }
+  return halves;
 }
 
 /** The lines that differ between two blobs. */
@@ -229,10 +223,8 @@ export async function treeWith(
       if (isReverse) text.splice(newAt, added.length, ...removed);
       else text.splice(oldAt, removed.length, ...added);
     const input = Buffer.from(text.join(''), 'latin1');
-    return [
-      path,
-      `${mode} ${await gitText(index, [...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], { input })}`,
-    ];
+    const oid = await gitText(index, [...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], { input });
+    return [path, `${mode} ${oid}`];
   });
   return edits.length === 0 ? tree : editTree(index, { tree }, edits);
 }
@@ -285,10 +277,8 @@ export async function readUnderOldNames(git: Git, index: Git, { seen, tree, reje
   const without = async (ids: ReadonlySet<string>) => {
     const chosen = pieces.filter(({ id }) => ids.has(id));
     const less = await treeWith(index, named, withoutObstructed(chosen, pieces, true), pieces, true);
-    return move(
-      less,
-      renames.map(([old, name]) => [name, old]),
-    );
+    const back = renames.map(([old, name]) => [name, old] as const);
+    return move(less, back);
   };
   const ids = isThere.union(new Set(pieces.map(({ id }) => id)));
   return { hunks, ids, tree: named, newNames: new Map(renames), without };

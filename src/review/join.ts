@@ -30,10 +30,8 @@ export async function joinMarks(
     const both = await join3(bench, { base, ours: newer.seen, theirs: older.seen });
     const added = piecesOf(await readHunks(bench.git, newer.seen, both));
     const refused = new Set(newer.rejected.filter(({ state }) => state !== 'gone').map((one) => one.id));
-    const chosen = withoutObstructed(
-      added.filter((piece) => !refused.has(piece.id)),
-      added,
-    );
+    const unrefused = added.filter((piece) => !refused.has(piece.id));
+    const chosen = withoutObstructed(unrefused, added);
     const seen = await treeWith(indexIn(bench), newer.seen, chosen, added);
     const known = new Set(newer.rejected.map((one) => one.id));
     const rejected = [...older.rejected.filter((one) => !known.has(one.id)), ...newer.rejected];

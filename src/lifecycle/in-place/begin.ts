@@ -11,7 +11,7 @@ import { checkoutLockFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
-import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
+import { listRecords, readRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { createSession, requireFreeId, type SessionToCreate } from '../create.ts';
@@ -33,16 +33,11 @@ interface InPlaceRequest extends Pick<SessionToCreate, 'now' | 'snapshots'> {
   readonly withChanges: boolean;
 }
 
-export interface NewInPlace {
-  readonly record: SessionRecord;
-  readonly replaced: SessionRecord | undefined;
-  /** Readable paths of the user's uncommitted work. Unless the agent has it, it comes back when the session ends. */
-  readonly work: readonly string[];
-  /** Where work is that somebody did after an earlier agt was killed. */
-  readonly kept: readonly string[];
-}
-
-/** @throws AgtError if the checkout is not on a branch, or in the middle of something. Then nothing has changed. */
+/**
+ * @returns `work`: readable paths of the user's uncommitted work; unless the agent has it, it comes back when the
+ * session ends. `kept`: where work is that somebody did after an earlier agt was killed.
+ * @throws AgtError if the checkout is not on a branch, or in the middle of something. Then nothing has changed.
+ */
 export async function newSessionInPlace(repository: Repository, request: InPlaceRequest) {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const checkout = requireCheckout(repository);
@@ -54,7 +49,7 @@ export async function newSessionInPlace(repository: Repository, request: InPlace
 async function begin(
   repository: Repository,
   request: InPlaceRequest & { readonly id: SessionId; readonly checkout: string },
-): Promise<NewInPlace> {
+) {
   const { id, checkout } = request;
   const kept = await finishKilled(repository, checkout, request.now);
   if (readRecord(repository, id) !== undefined) await requireFreeId(repository, id);

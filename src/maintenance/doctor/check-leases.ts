@@ -64,13 +64,8 @@ async function checkLease(state: string, lease: Lease): Promise<Finding | undefi
   const hasRepository = existsSync(repository);
   if (hasRepository && (await isInUse(lease))) return undefined;
   const isMounted = provider.isMounted?.(token) === true;
-  if (!isWhole && isHalf)
-    return {
-      ...note,
-      about: makingPath(token),
-      problem: 'a killed agt did not finish this folder',
-      fix: remove,
-    };
+  const unfinished = 'a killed agt did not finish this folder';
+  if (!isWhole && isHalf) return { ...note, about: makingPath(token), problem: unfinished, fix: remove };
   if (!isWhole)
     return isMounted
       ? { ...note, problem: 'a mount of a session whose files are gone', fix: remove }

@@ -197,10 +197,8 @@ async function abandonedWorktreeFolders(
 ): Promise<Finding[]> {
   const present = records.filter((record) => existsSync(folderBeside(record)));
   const sessions = present.map((record) => new Session(repository, record));
-  const free = await filterAsync(
-    sessions,
-    async ({ id }) => !(await isLocked(sessionLockFile(repository.agtDir, id))),
-  );
+  const isFree = async ({ id }: Session) => !(await isLocked(sessionLockFile(repository.agtDir, id)));
+  const free = await filterAsync(sessions, isFree);
   return free.map((session) => {
     const fix = () => withSessionLock(session, () => dropUnfinishedWorktree(session));
     return leftover(folderBeside(session.record), UNFINISHED, fix);
@@ -229,12 +227,8 @@ export function orphanFolders(
   sessionsDir: string,
   records: readonly { readonly sandbox: string; readonly state?: SessionState }[],
 ): Finding[] {
-  const removed = new Map(
-    records.map(({ sandbox, state }) => [
-      basename(dirname(sandbox)),
-      state !== undefined && isEnded({ state }),
-    ]),
-  );
+  const isGone = (state?: SessionState) => state !== undefined && isEnded({ state });
+  const removed = new Map(records.map((one) => [basename(dirname(one.sandbox)), isGone(one.state)]));
   const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
   return names
     .filter((name) => idProblem(name) === undefined && removed.get(name) !== false)

@@ -188,10 +188,8 @@ export async function expiryTime(git: Git, asked: string | undefined): Promise<s
   // Names no reflog, so it does nothing.
   const check = await runGit(git, ['reflog', 'expire', '--dry-run', `--expire=${expire}`]);
   if (check.exitCode === 0) return expire;
-  throw usageError(
-    `"${expire}" is not a time`,
-    "for example: --prune='3 days ago', --prune=now, --prune=never",
-  );
+  const example = "for example: --prune='3 days ago', --prune=now, --prune=never";
+  throw usageError(`"${expire}" is not a time`, example);
 }
 
 /** @throws AgtError for the first directory, of it and those below, that cannot be listed */

@@ -58,10 +58,8 @@ const MARK = { same: ' ', added: '+', removed: '−' } as const;
 function HunkView({ lines, heading, path, isSplit }: Hunk & Omit<PatchProps, 'patch'>) {
   const side = (without: PatchLine['kind']) => {
     const own = lines.filter(({ kind }) => kind !== without);
-    const parts = highlight(
-      path,
-      own.map(({ text }) => text),
-    );
+    const texts = own.map(({ text }) => text);
+    const parts = highlight(path, texts);
     return new Map(own.map((line, i) => [line, parts[i]]));
   };
   const [before, after] = [side('added'), side('removed')];

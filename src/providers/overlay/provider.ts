@@ -76,11 +76,9 @@ function find(place: Place): Finding {
   const notes = [
     'clones a session in milliseconds; on request only: after a restart of the system, root has to run agt',
   ];
-  return (
-    refuseUnwritable('overlay', place) ?? {
-      ...{ kind: 'overlay', score: SCORE, clone: true, freeze: false, drop: 'slowly', notes },
-    }
-  );
+  const unwritable = refuseUnwritable('overlay', place);
+  if (unwritable !== undefined) return unwritable;
+  return { kind: 'overlay', score: SCORE, clone: true, freeze: false, drop: 'slowly', notes };
 }
 
 function hasOverlay(): boolean {

@@ -1,5 +1,4 @@
 /** Makes the map of an acceptance: which step each changed file, or each of its lines, comes from. */
-
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { findObjects } from '../../git/objects/object-reader.ts';
@@ -49,12 +48,8 @@ export async function keepOrigins(
       // may have lines that a later step changed, in a file that is gone.
       const content =
         oids[i]?.oid === after?.oid ? undefined : await asInWorktree(place, after?.oid ?? '', path);
-      const found = await stepsOfLines({
-        path,
-        content,
-        after: afterAll(history, [only, ...others]),
-        beside,
-      });
+      const steps = afterAll(history, [only, ...others]);
+      const found = await stepsOfLines({ path, content, after: steps, beside });
       const earlier = await originsOfLost(session.repository, from, found);
       const lines = found.map((line, n) => [n + 1, originOf(line.step) ?? earlier(line)] as const);
       return new Map(lines.filter((line): line is [number, Origin] => line[1] !== undefined));

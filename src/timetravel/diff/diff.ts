@@ -86,10 +86,8 @@ async function diffCommand(session: Session, comparison: Comparison, options: re
   const tree = (end: ComparedTree) => agentTree(comparison.git, end, ambiguous, tops);
   const trees = [await tree(before), await tree(after)];
   // In the sandbox git applies the .gitattributes of the files that it compares.
-  const git =
-    session.place === 'here'
-      ? gitInSandbox(comparison.git, session.repository, session.record)
-      : comparison.git;
+  const isHere = session.place === 'here';
+  const git = isHere ? gitInSandbox(comparison.git, session.repository, session.record) : comparison.git;
   const paths = pathspecs.flatMap((spec) => inAgentTree(spec, ambiguous));
   return { git, words: ['diff', ...withoutDiffPrograms(git), ...options, ...trees, '--', ...paths] };
 }

@@ -177,10 +177,8 @@ export async function forkFolder(
       await restoreIndex(source.git, content, sandbox, statOf);
       const staged = [...(await readIndex(made.sandboxGit)).values()];
       const files = staged.filter((one) => !one.startsWith(SUBMODULE));
-      const known = await findObjects(
-        user.git,
-        files.flatMap((one) => one.split(' ')[1] ?? []),
-      );
+      const oids = files.flatMap((one) => one.split(' ')[1] ?? []);
+      const known = await findObjects(user.git, oids);
       // The repository may have lost what was staged then.
       if (staged.length > 0 && !known.includes(undefined)) return;
       await gitText(made.sandboxGit, ['read-tree', 'HEAD']);

@@ -30,16 +30,11 @@ interface LargeFile {
   readers: number;
 }
 
-interface SmallFile {
-  readonly size: number;
-  readonly content: Promise<Buffer | undefined>;
-}
-
 export class FileContents {
   private readonly git: Git;
   private readonly directory: string;
   /** The one that was used last at the end. */
-  private readonly small = new Map<string, SmallFile>();
+  private readonly small = new Map<string, { size: number; content: Promise<Buffer | undefined> }>();
   private readonly large = new Map<string, LargeFile>();
   private inMemory = 0;
 

@@ -41,10 +41,8 @@ export async function startBefore(session: Session, first: Snapshot | undefined,
 async function writeStart(session: Session, first: Snapshot | undefined): Promise<Snapshot> {
   const { git, id } = session;
   const { from_commit: start, work_branch: ref, created_at: at } = session.record;
-  const files = (await listTree(git, start, 'files')).map((file) => ({
-    ...file,
-    path: `sandbox/${file.path}`,
-  }));
+  const listed = await listTree(git, start, 'files');
+  const files = listed.map((file) => ({ ...file, path: `sandbox/${file.path}` }));
   // In a new sandbox they are empty directories.
   const submodules = files.flatMap(({ mode, path }) => (mode === SUBMODULE ? path : []));
   const renamed = files.filter(({ mode, path }) => mode !== SUBMODULE && encodePath(path) !== path);

@@ -36,10 +36,8 @@ export async function stepsOf(
   repository: Repository,
   { since, session, prompts = false }: Wanted,
 ): Promise<Step[]> {
-  const { records, snapshots, authored, pulled } = await readAllAuthors(
-    repository,
-    session === undefined ? [] : [session],
-  );
+  const asked = session === undefined ? [] : [session];
+  const { records, snapshots, authored, pulled } = await readAllAuthors(repository, asked);
   const folder = records.find(isAttached);
   const authors = new Map(authored.flatMap((own) => own.steps).map((step) => [step.snapshot, step]));
   const steps = snapshots.map((snapshot): Step => {
