@@ -42,7 +42,7 @@ const OPTIONS = new Set(
 );
 
 /** @throws AgtError for a command or an option that the page does not need. */
-export function checkWords(words: readonly string[]): 'reads' | 'acts' {
+function checkWords(words: readonly string[]): 'reads' | 'acts' {
   const is = (commands: readonly string[]) =>
     commands.some((command) => command.split(' ').every((word, i) => words[i]?.replace(/=.*/s, '') === word));
   const end = words.indexOf('--');

@@ -155,7 +155,7 @@ type Settings = readonly (readonly [name: string, value: string])[];
 
 const OF_CHECKOUT = /^core\.(sparsecheckout|bare$|worktree$)/;
 
-export async function readSettings(git: Git): Promise<Settings> {
+async function readSettings(git: Git): Promise<Settings> {
   const args = ['config', '--local', '-z', '--get-regexp', `^submodule\\.|${OF_CHECKOUT.source}`];
   const { exitCode, stdout } = await runGit(git, args);
   if (exitCode !== 0) return [];

@@ -130,15 +130,8 @@ function stayingObjects({ chain, kept, action }: SessionPlan): string[] {
   ]);
 }
 
-export interface Chain {
-  /** Newest first. Snapshots that a fork has from another session belong to that one. */
-  readonly snapshots: readonly Snapshot[];
-  /** The commit that the shadow branch points to; undefined if somebody deleted the branch. */
-  readonly branch: string | undefined;
-  readonly tip: string | undefined;
-}
-
-async function readTips({ repository, record }: Session): Promise<Pick<Chain, 'tip' | 'branch'>> {
+/** `branch`: the commit that the shadow branch points to; undefined if somebody deleted the branch. */
+async function readTips({ repository, record }: Session) {
   const refs = snapshotRefs(record);
   const [tip, branch] = await Promise.all(
     [refs.tip, refs.shadow].map((ref) => resolveObject(repository.git, `${ref}^{commit}`)),
@@ -146,11 +139,13 @@ async function readTips({ repository, record }: Session): Promise<Pick<Chain, 't
   return { tip, branch };
 }
 
-export async function readChain(session: Session): Promise<Chain> {
+export type Chain = Awaited<ReturnType<typeof readChain>>;
+
+/** `snapshots`: newest first. Those that a fork has from another session belong to that one. */
+export async function readChain(session: Session) {
   const { repository, record } = session;
   const { tip, branch } = await readTips(session);
-  if (tip === undefined) return { snapshots: [], branch, tip };
-  const history = await session.history();
+  const history = tip === undefined ? [] : await session.history();
   // A commit with agt's trailers but another author may be a person's, and gc rewrites none of those.
   const isOwn = ({ session, authorEmail }: Snapshot) =>
     session === record.session_id && authorEmail === repository.settings.agentEmail;

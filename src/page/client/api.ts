@@ -155,7 +155,7 @@ export async function askJson<T>(row: Row | undefined, words: readonly string[],
   return json;
 }
 
-export const reason = (err = '', exitCode = 1) =>
+const reason = (err = '', exitCode = 1) =>
   err.replace(/^error: /, '').trim() || `agt ended with exit code ${exitCode}`;
 
 /** Calls `onRows` whenever the list changes. */

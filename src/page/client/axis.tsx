@@ -69,6 +69,13 @@ export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
     { length: Math.max(0, Math.floor((span.to - first) / distance) + 1) },
     (_, i) => first + i * distance,
   );
+  /** All but the first are of use once somebody has zoomed in. */
+  const tools = [
+    ['Zoom in', '+', () => scale(0.5)],
+    ['Zoom out', '−', () => scale(2)],
+    ['Earlier', '‹', () => move(-0.5)],
+    ['Later', '›', () => move(0.5)],
+  ] as const;
   return (
     <div class="axis">
       <div class="zoom" role="toolbar" aria-label="Zoom">
@@ -80,22 +87,11 @@ export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
             {words}
           </Button>
         ))}
-        <Button aria-label="Zoom in" onClick={() => scale(0.5)}>
-          +
-        </Button>
-        {zoom !== undefined && (
-          <>
-            <Button aria-label="Zoom out" onClick={() => scale(2)}>
-              −
-            </Button>
-            <Button aria-label="Earlier" onClick={() => move(-0.5)}>
-              ‹
-            </Button>
-            <Button aria-label="Later" onClick={() => move(0.5)}>
-              ›
-            </Button>
-          </>
-        )}
+        {tools.slice(0, zoom === undefined ? 1 : undefined).map(([label, sign, act]) => (
+          <Button key={label} aria-label={label} onClick={act}>
+            {sign}
+          </Button>
+        ))}
       </div>
       {/* All of it is in the list below, too. */}
       <div class="lanes" ref={place} aria-hidden="true">

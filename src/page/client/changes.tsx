@@ -20,7 +20,7 @@ import {
 import { readSteps } from './timeline.tsx';
 
 /** The words of the comparison, without paths. */
-export function wordsOf(row: Row, { a, b, turn, other }: Partial<Route>): string[] {
+function wordsOf(row: Row, { a, b, turn, other }: Partial<Route>): string[] {
   const session = ['session', 'diff', row.session_id];
   if (turn) return [...session, '--turn', turn];
   if (other) return [...session, '--with', other];

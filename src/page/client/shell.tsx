@@ -9,7 +9,7 @@ export interface Route {
   readonly [name: string]: string | undefined;
 }
 
-export function readRoute(): Route {
+function readRoute(): Route {
   const [view = '', query = ''] = location.hash.slice(1).split('?');
   return { ...Object.fromEntries(new URLSearchParams(query)), view: view || 'now' };
 }

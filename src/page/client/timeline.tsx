@@ -9,7 +9,7 @@ import { useEnded } from './now.tsx';
 import { Button, go, hrefOf, Lines, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
 
 /** Steps that come at once; older ones when a person wants them. */
-export const AT_ONCE = 300;
+const AT_ONCE = 300;
 
 export async function readSteps(row: Row, most = AT_ONCE): Promise<Step[]> {
   const log = ['session', 'log', row.session_id, '--number', `${most}`, '--stat'];

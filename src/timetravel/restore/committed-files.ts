@@ -219,7 +219,7 @@ export function withoutStaying(plan: CheckoutPlan, { staying }: CommittedFiles):
 }
 
 /** A snapshot as an undo brings it back: with these files. `scratch` gets the objects. `from`: the folder as it is. */
-export async function withCommittedFiles(
+async function withCommittedFiles(
   session: Session,
   snapshot: Snapshot,
   { files, staying }: CommittedFiles,

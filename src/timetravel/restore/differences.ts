@@ -40,11 +40,7 @@ export async function hasSameMetadata(repository: Repository, a: Snapshot, b: Sn
 }
 
 /** The same, but for the files that git keeps for the worktree. */
-export function isSameManifest(
-  { prefixes }: Repository,
-  one: SnapshotManifest,
-  other: SnapshotManifest,
-): boolean {
+function isSameManifest({ prefixes }: Repository, one: SnapshotManifest, other: SnapshotManifest): boolean {
   // A fork begins with snapshots of its source, which was on a work branch of its own, or on a branch that it keeps.
   const isKept = one.session !== other.session && (one.head.ref === null || other.head.ref === null);
   const refOf = ({ head, session }: SnapshotManifest) =>
