@@ -50,8 +50,8 @@ export async function readUserChanges(repository: Repository, start: string, cwd
 }
 
 /**
- * HEAD of the worktree in which the user works, and what is not committed there, by one git. Undefined without
- * a worktree, in a sandbox, and if HEAD has no commit or names no branch.
+ * HEAD of the worktree in which the user works, and what is not committed there, by one git. Undefined
+ * without a worktree, in a sandbox, and if HEAD has no commit or names no branch.
  */
 export async function readCheckout(repository: Repository, cwd: string) {
   const { worktree, git } = repository;

@@ -52,7 +52,7 @@ export async function execTool(session: Session, request: ExecRequest): Promise<
   // A call that fails has changed only what came after this.
   const { tool, callId: id } = request;
   const options = { now: request.now(), before: { tool, id }, onlyIfChanged: true };
-  if (!request.isReadOnly) await autocommit(session, options).catch(() => undefined); // the tool runs all the same
+  if (!request.isReadOnly) await autocommit(session, options).catch(() => undefined); // it runs all the same
   return withCommand(request.line, async (command) => {
     const name = (request.line.words[0] ?? '').replace(/^.*\//s, '');
     const ended =

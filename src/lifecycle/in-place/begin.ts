@@ -34,9 +34,9 @@ interface InPlaceRequest extends Pick<SessionToCreate, 'now' | 'snapshots'> {
 }
 
 /**
- * @returns `work`: readable paths of the user's uncommitted work; unless the agent has it, it comes back when the
- * session ends. `kept`: where work is that somebody did after an earlier agt was killed.
- * @throws AgtError if the checkout is not on a branch, or in the middle of something. Then nothing has changed.
+ * @returns `work`: readable paths of the user's uncommitted work; unless the agent has it, it comes back when
+ * the session ends. `kept`: where work is that somebody did after an earlier agt was killed.
+ * @throws AgtError if the checkout is on no branch, or in the middle of something. Then nothing has changed.
  */
 export async function newSessionInPlace(repository: Repository, request: InPlaceRequest) {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);

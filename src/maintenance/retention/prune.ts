@@ -59,7 +59,7 @@ export function pruneAndRepack(repository: Repository, expire: string): Promise<
 const CLEANING = 'cleaning the object store';
 const STEPS = 4;
 
-/** Bytes of unreachable objects: `expired`: a prune would delete them now; `young`: they are too young for it. */
+/** Bytes of unreachable objects. `expired`: a prune would delete them now. `young`: they are too young. */
 export async function previewPrune(repository: Repository, expire: string) {
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');

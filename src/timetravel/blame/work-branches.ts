@@ -38,7 +38,7 @@ export async function readWorkBranches(repository: Repository, revision: string 
     const history = await readAuthors(session);
     return [session, history, await commitsOfSession(session, history)] as const;
   };
-  /** Steps whose session has made the commit, or one of which it is a copy, or has the file as it is there. */
+  /** Steps whose session has made the commit, or one of which it is a copy, or has the file as it is. */
   return async function* (line: BlamedLine) {
     // What a session began with is not its work.
     const open = works.filter(({ start }) => !graph.has(start, line.commit));
