@@ -82,7 +82,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const begun = await baseWithTaken(session, bench, common, target, taken);
   const planned = request.planned?.map((one) => one.session.id) ?? [];
   const { head } = content;
-  const ends = { base: begun, from: target.from, head, tree: content.tree, planned };
+  const isAccepted = landed !== undefined;
+  const ends = { base: begun, isAccepted, from: target.from, head, tree: content.tree, planned };
   const base = await baseWithShared(session, bench, ends);
   const work = { ...content, tree: calls.tree };
   const standing = await request.withoutRejected?.(session, bench, work);

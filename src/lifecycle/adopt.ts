@@ -7,7 +7,7 @@ import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
 import { adoptedRef, shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
-import { type Git, gitText, isAncestor, resolveObject, updateRefs } from '../git/run/git.ts';
+import { type Git, gitBytes, gitText, isAncestor, resolveObject, updateRefs } from '../git/run/git.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
@@ -127,10 +127,11 @@ async function workCommits(git: Git, tip: string, start: string): Promise<string
 }
 
 async function withParents(git: Git, commit: string, parents: readonly string[]): Promise<string> {
-  const [head = '', ...body] = (await gitText(git, ['cat-file', 'commit', commit])).split('\n\n');
+  const content = (await gitBytes(git, ['cat-file', 'commit', commit])).toString('latin1');
+  const [head = '', ...body] = content.split('\n\n');
   const kept = head.split('\n').filter((line) => /^(tree|author|committer|encoding) /.test(line));
   const [tree = '', ...others] = kept;
   const lines = [tree, ...parents.map((oid) => `parent ${oid}`), ...others];
-  const input = `${lines.join('\n')}\n\n${body.join('\n\n')}\n`;
+  const input = Buffer.from([lines.join('\n'), ...body].join('\n\n'), 'latin1');
   return gitText(git, ['hash-object', '-t', 'commit', '-w', '--stdin'], { input });
 }

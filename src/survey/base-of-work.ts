@@ -18,7 +18,8 @@ import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, isAncestor } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
-import { listRecords, type SessionRecord } from '../session/record.ts';
+import { landingsOf } from '../session/landings.ts';
+import { type Landed, listRecords, type SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { type Session, startCommit } from '../session/session.ts';
 import { parseSnapshot } from '../snapshot/history.ts';
@@ -28,8 +29,9 @@ import { findStartApart, isMerged, tipWithFamily } from './merged.ts';
 import { mergingIn } from './sandbox-facts.ts';
 
 interface Ends {
-  /** Of the merge. */
+  /** Of the merge. `isAccepted`: what the session itself has landed. */
   readonly base: string;
+  readonly isAccepted?: boolean;
   /** The branch. */
   readonly from: string;
   /** HEAD of the session. */
@@ -47,9 +49,9 @@ interface Ends {
  */
 export async function sharedFiles(
   records: readonly SessionRecord[],
-  { session_id: id, from: parent }: SessionRecord,
+  { session_id: id, from: parent, landed }: SessionRecord,
   git: Git,
-  { base, from, head, tree, more = [], planned = [] }: Ends,
+  { base, from, head, tree, more = [], planned = [], isAccepted = false }: Ends,
 ): Promise<IndexEdit[]> {
   const family = records.filter((one) => (one.session_id === id ? parent : one.from === id));
   const ids = new Set([id, parent, ...family.map(({ session_id }) => session_id)]);
@@ -70,7 +72,7 @@ export async function sharedFiles(
   // A session that has given a file up, as by git reset, does not take it off the branch.
   const own = new Map((await changedTo(tree)).map(({ path, after }) => [path, entryOf(after)]));
   const isOwn = ({ path, after }: DiffEntry) =>
-    hasLanded && own.has(path) && own.get(path) === entryOf(after);
+    hasLanded && own.has(path) && own.get(path) === entryOf(after) && !more.includes(path);
   const isChanged = (path: string) => own.has(path) || more.includes(path);
   const changes = (await changedTo(from)).filter((one) => isOwn(one) || (one.after && isChanged(one.path)));
   const names = changes.flatMap(({ path }) => namesOf(path));
@@ -83,10 +85,19 @@ export async function sharedFiles(
   const usable = new Set(await notAheadOf(git, head, having));
   const wasThere = ({ path, after }: DiffEntry) =>
     earlier.get(`${after?.oid} ${path}`)?.some((commit) => usable.has(commit)) === true;
-  const isShared = (one: DiffEntry) => isAtFork(one) || wasThere(one);
-  return changes.flatMap((one): IndexEdit[] =>
-    isOwn(one) || isShared(one) ? [[one.path, entryOf(one.after)]] : [],
+  const shared = changes.filter((one) => !isOwn(one) && (isAtFork(one) || wasThere(one)));
+  // There the branch has taken something back since.
+  const brought = new Set(isAccepted && shared.length > 0 ? await broughtBy(git, landed) : []);
+  const chosen = changes.filter((one) => isOwn(one) || (shared.includes(one) && !brought.has(one.path)));
+  return chosen.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
+}
+
+/** The files of all acceptances. */
+async function broughtBy(git: Git, landed: Landed | undefined): Promise<string[]> {
+  const diffs = landingsOf(landed).map(({ from, commit }) =>
+    diffTrees(git, from, commit, { countLines: false }).catch(() => []),
   );
+  return (await Promise.all(diffs)).flat().map(({ path }) => path);
 }
 
 /** A session that has gone back behind a sync takes nothing off the branch that a snapshot has by that sync. */
@@ -140,10 +151,11 @@ export async function workWithShared(
   work: Work | undefined,
   records: readonly SessionRecord[],
 ): Promise<Work | undefined> {
-  const { base, tip, head = '', sandbox } = work ?? {};
+  const { base, tip, head = '', sandbox, isAccepted = false } = work ?? {};
   if (work === undefined || base === undefined || tip === undefined) return work;
   const more = sandbox?.files.map(({ path }) => path) ?? [];
-  const shared = await sharedFiles(records, record, git, { base, from: tip, head, tree: head, more });
+  const ends = { base, isAccepted, from: tip, head, tree: head, more };
+  const shared = await sharedFiles(records, record, git, ends);
   return shared.length === 0 ? work : { ...work, shared };
 }
 
@@ -159,7 +171,7 @@ export async function baseOfWork(
   const base = landed || (await commonBase(session, scratch.git, head));
   return from === undefined || tree === undefined
     ? base
-    : baseWithShared(session, scratch, { base, from, head, tree });
+    : baseWithShared(session, scratch, { base, isAccepted: !!landed, from, head, tree });
 }
 
 /** The content without what a merge would bring to the branch, which may have some of it in another form. */

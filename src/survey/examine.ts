@@ -36,6 +36,8 @@ export interface Work {
   readonly tip: string | undefined;
   /** The work that the branch has already: the base of that merge. */
   readonly landed?: string | undefined;
+  /** It is what the session itself has landed. */
+  readonly isAccepted?: boolean;
   /** Ask whether each of these has the commits already. */
   readonly homes: readonly Comparison[];
   /** The branch at `tip`. */

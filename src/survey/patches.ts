@@ -104,6 +104,8 @@ export interface DiffStat {
   readonly in_part: boolean;
 }
 
+export const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0, in_part: false };
+
 const NUMSTAT = ['--numstat', '-z', '-r', '-M', '--no-ext-diff', '--no-textconv'];
 
 /** `pairs`: lines for git diff-tree. `inPart`: of the first ones. */

@@ -21,7 +21,7 @@ import { type Examined, examineAll, type Work } from './examine.ts';
 import { type Fate, findFates, newestLandings, STANDS, withFates } from './landed.ts';
 import { familyOf, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { findOnlyInSnapshots } from './only-in-snapshots.ts';
-import type { DiffStat } from './patches.ts';
+import { type DiffStat, NO_DIFF } from './patches.ts';
 import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { revertsOfMerged } from './reverts.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
@@ -190,6 +190,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     newer: merging ?? (landedHome === undefined && start && !graph.has(start, common) ? common : undefined),
     tip: hasUserBranch && (comparison?.behind.length || start) ? base : undefined,
     landed: landedHome ?? start,
+    isAccepted: landedHome !== undefined,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
     branch: comparison,
   };
@@ -284,8 +285,6 @@ function isAllThere(compared: Compared, { examined }: Found): boolean {
   const hasStaged = compared.files?.some(isStagedApart) === true;
   return examined?.isEmpty === true && !compared.isRefused && !hasStaged;
 }
-
-const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0, in_part: false };
 
 function mergeOf(compared: Compared, found: Found): SessionStatus['merge'] {
   const { facts, work, hasUserBranch, isRefused } = compared;

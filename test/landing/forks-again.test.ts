@@ -1,0 +1,27 @@
+/** A fork goes on after its own acceptance, and the branch has taken something of that back. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+test.each([false, true])(
+  'the user takes back what the fork has made of a line: it conflicts (committed: %s)',
+  (isCommitted) => {
+    const { repository, sandbox } = makeSession({ f: 'one\ntwo\nthree\n' });
+    write(join(sandbox, 'f'), 'one\ntwo P\nthree\n');
+    git(sandbox, 'commit', '-qam', 'P');
+    agtOk(repository, 'fork', 's1', '--id', 's2');
+    const fork = agtOk(repository, 'path', 's2');
+    const edit = (folder: string, line: string) => {
+      write(join(folder, 'f'), `one\n${line}\nthree\n`);
+      if (isCommitted || folder === repository) git(folder, 'commit', '-qam', line);
+    };
+    edit(fork, 'two P F');
+    agtOk(repository, 'accept', 's2', '--keep');
+    edit(repository, 'two P');
+    edit(fork, 'two P FF');
+    const list = JSON.parse(agtOk(repository, 'list', '--json'));
+    expect(list).toContainEqual(expect.objectContaining({ session_id: 's2', merge: 'conflict' }));
+    expect(agt(repository, 'accept', 's2').stderr).toContain('conflicts with "main" in 1 file');
+  },
+);
