@@ -126,9 +126,9 @@ function joined(lines: readonly string[], title: string, before = ''): string {
 }
 
 /**
- * Prompts, and labels that a person gave, since the target has last accepted the whole work, oldest first; without
- * those that the message of a part or of one of these commits has told, and without turns of which nothing lands.
- * `oldest`: of commits to tell of, which may have landed before.
+ * Prompts, and labels that a person gave, since the target has last accepted the whole work, oldest first;
+ * without those that the message of a part or of one of these commits has told, and without turns of which
+ * nothing lands. `oldest`: of commits to tell of, which may have landed before.
  */
 async function wordsOf(
   session: Session,

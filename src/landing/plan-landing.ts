@@ -82,7 +82,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const begun = await baseWithTaken(session, bench, common, target, taken);
   const planned = request.planned?.map((one) => one.session.id) ?? [];
   const { head } = content;
-  const isAccepted = landed !== undefined;
+  const isAccepted = landed !== undefined && there === undefined;
   const ends = { base: begun, isAccepted, from: target.from, head, tree: content.tree, planned };
   const base = await baseWithShared(session, bench, ends);
   const work = { ...content, tree: calls.tree };

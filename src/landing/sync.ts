@@ -68,7 +68,7 @@ export interface SyncResult {
   readonly reverting: string | undefined;
   /** Those that the branch has dropped since the session began with them. A rebase leaves them out. */
   readonly dropped: Dropped;
-  /** Commits whose histories a rebase leaves out: dropped ones, and those that have landed with a parent or a fork. */
+  /** A rebase leaves out their histories: dropped commits, and what has landed with a parent or a fork. */
   readonly without: readonly string[];
   /** The commits of the sandbox that the branch lacks; for a rebase, those that it makes anew. */
   readonly ahead: number;

@@ -66,8 +66,8 @@ export function findForms(
 const nameOf = ({ author }: Row) => author.replace(/^\d+ /, '');
 
 /**
- * Oldest first, each commit that an acceptance has brought as an acceptance: a pick of several, or a merge. `of`: its last
- * commit.
+ * Oldest first, each commit that an acceptance has brought as an acceptance: a pick of several, or a merge.
+ * `of`: its last commit.
  */
 export function withParts<T extends Pick<Landed, 'commit' | 'from'>>(git: Git, landings: readonly T[]) {
   const rows = listRows(

@@ -158,9 +158,9 @@ async function standing(
 }
 
 /**
- * A session that has gone back behind a sync, or behind a commit of people that the agent has picked, lacks what that
- * brought: this is no work of its own, and stays on the branch. Undefined if both have changed the same lines, or nobody can
- * write here. `git` may store objects.
+ * A session that has gone back behind a sync, or behind a commit of people that the agent has picked, lacks
+ * what that brought: this is no work of its own, and stays on the branch. Undefined if both have changed the
+ * same lines, or nobody can write here. `git` may store objects.
  */
 async function withoutNewer(git: Git, record: SessionRecord, { source, landed }: Standing, head: string) {
   const [first, second, from] = await findObjects(git, [`${source}^1`, `${source}^2`, landed.from]);

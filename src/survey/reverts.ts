@@ -86,8 +86,8 @@ interface Merged {
 }
 
 /**
- * For each `head` that its branch has, the commit there that takes back a commit of its work, or the merge that brought it.
- * The graph has all of them.
+ * For each `head` that its branch has, the commit there that takes back a commit of its work, or the merge
+ * that brought it. The graph has all of them.
  */
 export function revertsOfMerged<T extends Merged>(
   git: Git,

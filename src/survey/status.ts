@@ -152,7 +152,7 @@ interface Compared extends Located {
   readonly comparison: Comparison | undefined;
   /** Commits of HEAD, without those with which the session began. */
   readonly ownCommits?: number | undefined;
-  /** HEAD is on top of the commits of people with which its work, or that of a session before, began, or is the branch's. */
+  /** HEAD is on top of the commits of people with which its work, or that of a session before, began. */
   readonly hasWork?: boolean;
   readonly files: readonly StatusEntry[] | undefined;
   /** Undefined if there is nothing to examine: no commits, no uncommitted files, and nothing that landed. */

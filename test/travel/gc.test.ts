@@ -12,8 +12,9 @@ const tipOf = (repository: string, id: string) =>
 test('gc --pushed deletes ended sessions that the remote has whole, and a pull brings them back', () => {
   const { here, there } = makeTwo();
   agtOk(here, 'session', 'new', '--id', 'whole');
-  write(join(sessionOf(here, 'whole').sandbox, '.env'), 'TOKEN=abcdef\n');
   agtOk(here, 'autocommit', 'whole', '--label', 'prompt: do it');
+  write(join(sessionOf(here, 'whole').sandbox, '.env'), 'TOKEN=abcdef\n');
+  agtOk(here, 'autocommit', 'whole');
   const before = factsOf(sessionOf(here, 'whole'));
   for (const id of ['late', 'plain', 'never', 'active']) agtOk(here, 'session', 'new', '--id', id);
   for (const id of ['late', 'active']) agtOk(here, 'session', 'push', id);

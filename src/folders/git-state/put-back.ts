@@ -112,6 +112,8 @@ export async function putGitBack(
   const isOther = await isOtherRepository(repository, folder, places, then);
   if (isOther && (!isReplaceable(folder, places) || (hasReplaced && !isNamed)))
     return { ...NOTHING, warnings: [...notes, ...describeLeft({ ...NO_PLAN, other: folder })] };
+  // Not those in the repository that goes.
+  const others = isOther ? new Map([...moved].filter(([, { of }]) => of === places.kept)) : moved;
   const warnings = [...notes, ...bringUsersRepository(repository, folder, { ...places, ...kept }, isOther)];
   const state = await readGitState(repository, folder);
   if (state === undefined)
@@ -120,7 +122,7 @@ export async function putGitBack(
       warnings: [...warnings, `there is no repository in ${folder} that agt can bring back`],
     };
   const git = inDirectory(store, folder);
-  const planned = planRefs(refsIn(state), then, moved, all);
+  const planned = planRefs(refsIn(state), then, others, all);
   const plan = await withoutBusyBranches(git, folder, state, planned, then);
   const { moves, left } = plan;
   const logs = await capturedLogs(store, wanted.commit);
@@ -130,8 +132,8 @@ export async function putGitBack(
     ...linesOf(logs.get(SHARED_STASH)).map(([, stash = '']) => stash),
   ]);
   const isItsHead = ({ ref }: RefMove) => isOfHead(ref, then) && (ref === 'HEAD' || !plan.detached);
-  const ofOthers = moves.find((move) => isItsHead(move) && moved.has(move.ref));
-  const theirs = ofOthers && moved.get(ofOthers.ref)?.commit;
+  const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
+  const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
   const unseen = theirs === undefined ? ofOthers : undefined;
   const isLeft = left.some(isItsHead);
   const other = isLeft ? moves.find(({ ref }) => ref === 'HEAD')?.to : unseen?.to;

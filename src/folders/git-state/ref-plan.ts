@@ -49,6 +49,8 @@ export interface OthersMove {
   readonly to: string | undefined;
   readonly commit: string | undefined;
   readonly was?: string | undefined;
+  /** Where the store keeps the repository in which they did. */
+  readonly of?: string | undefined;
   /** No agent has moved it, so that an undo has nothing to say of it. */
   readonly isQuiet?: boolean;
 }
@@ -62,7 +64,7 @@ export interface Others {
   readonly hasReplaced: boolean;
   /** A person names the snapshot. An undo leaves a repository that somebody else made. */
   readonly isNamed: boolean;
-  /** The command that moves their refs, too: one that names the snapshot takes back what people alone have done. */
+  /** The command that moves their refs, too: by the name of the snapshot, if no agent has worked since. */
   readonly all: string | undefined;
 }
 

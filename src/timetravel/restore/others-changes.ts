@@ -98,7 +98,6 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   const { going, theirs, hasAgent, hasEvents } = await othersSnapshots(session, latest, to);
   const values = new Map<string, string | undefined>();
   let hasReplaced: boolean | undefined;
-  const wanted = await capturedPlaces(session.git, to);
   for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
     if (parents[0] === undefined) continue;
     const before = await capturedRefs(session.git, parents[0]);
@@ -108,14 +107,12 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
     const is = await capturedPlaces(session.git, commit);
     // Who has deleted the earlier one counts, not who has called git init then.
     if (was !== undefined && was.kept !== is?.kept) hasReplaced ??= isTheirs;
-    // Another repository, which is not the one that comes back.
-    const isOther = is?.kept !== wanted?.kept || was?.kept !== is?.kept;
-    if (before === undefined || after === undefined || isOther) continue;
+    if (before === undefined || after === undefined) continue;
     for (const ref of differing(before, after)) {
       if (!isTheirs && restoredBy === undefined) byAgents.add(ref);
       const value = values.has(ref) ? values.get(ref) : after.get(ref);
       const isThere = value === after.get(ref) && !moved.has(ref);
-      if (isTheirs && isThere) moved.set(ref, { to: value, commit, was: before.get(ref) });
+      if (isTheirs && isThere) moved.set(ref, { to: value, commit, was: before.get(ref), of: is?.kept });
       values.set(ref, isThere && restoredBy === undefined ? before.get(ref) : value);
     }
   }

@@ -27,7 +27,7 @@ interface Wanted {
   readonly since: Date | undefined;
   /** All of its line, with what it has from the one that it was forked from. */
   readonly session: string | undefined;
-  /** Agent and prompt of a step are those that it begins a turn with; otherwise of the turn that changed its files. */
+  /** A step has the agent and the prompt that begin a turn with it; otherwise those that changed its files. */
   readonly prompts?: boolean;
 }
 

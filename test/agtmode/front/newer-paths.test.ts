@@ -123,10 +123,10 @@ test.each(SHELLS.map(({ name }) => name))('agt looks at nothing else (%s)', (she
   mkdirSync(join(sandbox, 'src/d1/empty'));
   expect(autocommit()).toContain('sandbox/src/d1/f1');
 
-  // So it is before a tool, and after it, once the session names the agent.
+  // So it is after a tool, and before it, once the session names the agent.
   writeFileSync(join(sandbox, 'src/d2/f2'), 'first');
   front.run(sandbox, ['hook', 'claude-code'], { input: toolEvent(sandbox) }, shell);
-  for (const event of ['PreToolUse', 'PostToolUse']) {
+  for (const event of ['PostToolUse', 'PreToolUse']) {
     front.settle(sandbox);
     changeUnseen(session, 'src/d1/f61', event);
     writeFileSync(join(sandbox, 'src/d2/f2'), event);
@@ -134,6 +134,8 @@ test.each(SHELLS.map(({ name }) => name))('agt looks at nothing else (%s)', (she
     expect(front.run(sandbox, ['hook', 'claude-code'], { input }, shell)).toMatchObject({ exitCode: 0 });
     expect(captured(session)).toEqual(['sandbox/src/d2/f2']);
   }
+  // In the middle of a call, a snapshot that is none of its hook leaves nothing to the front.
+  front.run(sandbox, ['hook', 'claude-code'], { input: toolEvent(sandbox) }, shell);
 
   // More than a few: agt looks at everything.
   front.settle(sandbox);
