@@ -1,6 +1,15 @@
 /** Kills a command, and checks what it leaves. */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, globSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -64,18 +73,22 @@ export async function attack(
   const timer = how.after === undefined ? undefined : setTimeout(kill, how.after);
   const signal = await ended;
   clearTimeout(timer);
-  while (groupLives(pid)) await sleep(5);
+  while (gitLives(pid, dirname(repository))) await sleep(5);
   return signal;
 }
 
-/** The git processes that still run after their agt has ended. Zombies do not count. */
-function groupLives(group: number): boolean {
+/**
+ * The git processes that still run after their agt has ended: in its group, or in one of their own, so that no interrupt
+ * reaches them. Zombies do not count.
+ */
+function gitLives(group: number, folder: string): boolean {
   for (const path of globSync('/proc/[0-9]*/stat')) {
     try {
-      const [state, , member] = readFileSync(path, 'latin1')
-        .replace(/^.*\) /s, '')
-        .split(' ');
-      if (Number(member) === group && state !== 'Z' && state !== 'X') return true;
+      const [, name = '', rest = ''] = /^\d+ \((.*)\) (.*)$/s.exec(readFileSync(path, 'latin1')) ?? [];
+      const [state, , member] = rest.split(' ');
+      if (state === 'Z' || state === 'X') continue;
+      if (Number(member) === group) return true;
+      if (name === 'git' && readlinkSync(join(path, '../cwd')).startsWith(folder)) return true;
     } catch {
       // it has ended meanwhile
     }
