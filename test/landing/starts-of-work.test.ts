@@ -59,3 +59,25 @@ test('a session that has changed nothing has landed nothing, whatever a fork of 
   expect(agt(repository, 'accept', 's1').stderr).toContain('session "s1" has changed nothing yet');
   expect(rowsOf(repository)).toMatchObject([{ session_id: 's1', merged: false }]);
 });
+
+test('where the branch has the commits in another form, what is not committed lands as list counts it', () => {
+  const { repository, sandbox } = setUp();
+  write(join(sandbox, 'f'), withLine(8, 'eight'));
+  git(sandbox, 'commit', '-qam', 'eight');
+  git(repository, 'merge', '-q', '--squash', 'agt/s1');
+  git(repository, 'commit', '-qm', 'squashed');
+  write(join(sandbox, 'f'), `${LINES.join('\n')}\n`);
+  expect(rowsOf(repository)).toMatchObject([{ merge: 'clean', diff: { insertions: 0, deletions: 1 } }]);
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'show', 'main:f')).toBe(LINES.join('\n'));
+});
+
+test('a fork that has gone back to where its parent began has no work', () => {
+  const { repository, sandbox } = setUp();
+  commit(sandbox, 'own');
+  agtOk(repository, 'fork', 's1', '--id', 's2');
+  agtOk(repository, 'accept', 's1');
+  git(pathOf(repository, 's2'), 'reset', '-q', '--hard', 'HEAD~1');
+  expect(agt(repository, 'accept', 's2').stderr).toContain('session "s2" has changed nothing yet');
+  expect(rowsOf(repository)).toMatchObject([{ session_id: 's2', merged: false }]);
+});
