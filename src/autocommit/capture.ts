@@ -194,12 +194,12 @@ async function needsCommit(
     refs.shadow !== refs.tip ||
     (hasNews && options.onlyIfChanged !== true) ||
     (await listUnreachable(git, options.keep ?? [], [refs.tip, refs.user ?? refs.tip])).length > 0 ||
-    (options.call !== undefined && (await isWithinCall(git, refs.tip, options)))
+    (options.call !== undefined && (await isEndOfCall(git, refs.tip, options)))
   );
 }
 
-/** A guard, say, has captured the changes of the call. Its own snapshot says which call that was. */
-async function isWithinCall(git: Git, tip: string, { conversation = '' }: CaptureOptions): Promise<boolean> {
+/** A guard may have captured the changes of the call. The snapshot at its end says which call that was. */
+async function isEndOfCall(git: Git, tip: string, { conversation = '' }: CaptureOptions): Promise<boolean> {
   return (await callsAround(git, tip)).some((name) => name.endsWith(`.${conversation}`));
 }
 

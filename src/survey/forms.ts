@@ -116,14 +116,7 @@ function findSquashes(
 
 /** By commit, a copy of it among those that `range` names. */
 export function copiesAmong(git: Git, commits: readonly string[], range: readonly string[]) {
-  const rows = listRows(git, ['--no-walk'], commits);
-  const authors = new Set(rows.map(({ author }) => author));
-  const others = rows.length === 0 ? [] : listRows(git, [], range);
-  return findCopies(
-    git,
-    rows,
-    others.filter(({ author }) => authors.has(author)),
-  );
+  return findCopies(git, listRows(git, ['--no-walk'], commits), listRows(git, [], range));
 }
 
 /** The commit that `git commit --amend` has last made of one, by the reflog of the branch, or the same; and that one. */
@@ -137,11 +130,13 @@ function asAmended(git: Git, branch = 'HEAD') {
 
 /** Those with the same changes. `after`: newest first. */
 function findCopies(git: Git, before: readonly Row[], after: readonly Row[]): Map<string, string> {
-  const patchOf = patchesOf(git, [...before, ...after]);
+  const authors = new Set(before.map(({ author }) => author));
+  const mayBe = after.filter(({ author }) => authors.has(author));
+  const patchOf = patchesOf(git, [...before, ...mayBe]);
   const found = new Map<string, string>();
   for (const old of before) {
     const id = patchOf(old)?.id;
-    const copies = after.filter((one) => one.author === old.author && patchOf(one)?.id === id);
+    const copies = mayBe.filter((one) => one.author === old.author && patchOf(one)?.id === id);
     const copy = copies.findLast(({ subject }) => subject === old.subject) ?? copies.at(-1);
     if (id !== undefined && copy !== undefined) found.set(old.commit, copy.commit);
   }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
+import { afterStep } from './after-step.ts';
 
 test('the hint moves the branch; an earlier acceptance, and what the undo of a restore deletes, are no work that goes', () => {
   const { repository: folder, sandbox } = makeSession({ a: 'a\n' });
@@ -35,26 +36,20 @@ test('the hint moves the branch; an earlier acceptance, and what the undo of a r
   expect(run('git', ['status', '--short'], { cwd: folder }).stdout).toBe(' M a\n');
 });
 
-test('after a restore by name, the hint moves the branch of a person, and HEAD, and leaves the files', () => {
-  const { repository: folder } = makeSession({ a: 'a\n' });
+test('after a restore by name, the hints move the branch of a person, and HEAD, and leave the files', () => {
+  const folder = afterStep('b');
   const first = git(folder, 'rev-parse', 'HEAD');
-  const agent = agentIn(folder, 'claude-code', 'c-1');
-  agent.says('Add b');
-  agent.begins('1');
-  write(join(folder, 'b'), 'b\n');
-  agent.ends('1');
-  agent.stops();
   write(join(folder, 'a'), 'mine\n');
   git(folder, 'commit', '-qam', 'mine');
   git(folder, 'switch', '-qc', 'topic');
-  const hints = /to move it, too: (.*)/g;
-  const { stderr } = agt(folder, 'restore', 'Add b');
-  const ways = Array.from(stderr.matchAll(hints), ([, way = '']) => way);
+  const { stderr } = agt(folder, 'restore', 'Write it');
+  const ways = Array.from(stderr.matchAll(/to move it, too: (.*)/g), ([, way = '']) => way);
   expect(ways).toEqual([
-    'git symbolic-ref HEAD refs/heads/main && git reset',
     `git update-ref refs/heads/main ${first.slice(0, 10)}`,
+    'git symbolic-ref HEAD refs/heads/main && git reset',
   ]);
   for (const way of ways) run('sh', ['-c', way], { cwd: folder });
   expect(git(folder, 'symbolic-ref', 'HEAD')).toBe('refs/heads/main');
   expect(git(folder, 'rev-parse', 'HEAD')).toBe(first);
+  expect(git(folder, 'diff', '--cached', '--name-only')).toBe('');
 });

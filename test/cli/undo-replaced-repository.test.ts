@@ -41,3 +41,21 @@ test('the new repository stays also if a snapshot was taken between the two', ()
   expect(agt(folder, 'undo').exitCode).toBe(0);
   expect(git(folder, 'rev-parse', 'main')).toBe(anew);
 });
+
+test('a commit in the repository that a restore brought back: undo and redo go there and back', () => {
+  const folder = afterStep('a');
+  rmSync(join(folder, '.git'), { recursive: true });
+  git(folder, 'init', '-q', '-b', 'other');
+  git(folder, 'add', 'a');
+  git(folder, 'commit', '-qm', 'other');
+  agtOk(folder, 'snapshot');
+  agtOk(folder, 'restore', '@{1}');
+  git(folder, 'commit', '-qam', 'mine');
+  const subjects = () => git(folder, 'log', '--all', '--format=%s');
+  const { exitCode, stderr } = agt(folder, 'undo');
+  expect([exitCode, stderr]).toEqual([0, expect.stringContaining('takes the place of another one')]);
+  expect(subjects()).toBe('other');
+  agtOk(folder, 'redo');
+  expect(subjects()).toBe('mine\nfirst');
+  expect(git(folder, 'status', '--porcelain')).toBe('');
+});

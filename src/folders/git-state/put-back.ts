@@ -73,7 +73,7 @@ const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
 export async function previewGit(
   { repository, record }: Session,
   commit: string,
-  { moved, hasReplaced, isNamed, all }: Others,
+  { moved, hasReplaced, isNamed, command }: Others,
 ): Promise<RefPlan> {
   const folder = record.checkout ?? record.sandbox;
   const then = await capturedRefs(repository.git, commit);
@@ -87,14 +87,14 @@ export async function previewGit(
       ? { ...NO_PLAN, replaced: state.commonDir }
       : { ...NO_PLAN, other: folder };
   const git = inOtherRepository(repository.git, folder);
-  return withoutBusyBranches(git, folder, state, planRefs(refsIn(state), then, moved, all), then);
+  return withoutBusyBranches(git, folder, state, planRefs(refsIn(state), then, moved, command), then);
 }
 
 /** The caller holds the session's lock, and has captured the folder. */
 export async function putGitBack(
   { repository, record }: Session,
   wanted: SnapshotMetadata,
-  { moved, hasReplaced, isNamed, all }: Others,
+  { moved, hasReplaced, isNamed, command }: Others,
 ): Promise<PutBack> {
   const folder = record.checkout ?? record.sandbox;
   const store = repository.git;
@@ -122,7 +122,7 @@ export async function putGitBack(
       warnings: [...warnings, `there is no repository in ${folder} that agt can bring back`],
     };
   const git = inDirectory(store, folder);
-  const planned = planRefs(refsIn(state), then, others, all);
+  const planned = planRefs(refsIn(state), then, others, command);
   const plan = await withoutBusyBranches(git, folder, state, planned, then);
   const { moves, left } = plan;
   const logs = await capturedLogs(store, wanted.commit);

@@ -65,7 +65,7 @@ export interface Others {
   /** A person names the snapshot. An undo leaves a repository that somebody else made. */
   readonly isNamed: boolean;
   /** The command that moves their refs, too: by the name of the snapshot, if no agent has worked since. */
-  readonly all: string | undefined;
+  readonly command: string | undefined;
 }
 
 /** The commit that a ref leads to. */
@@ -75,7 +75,7 @@ export function resolveRef(refs: Refs, name: string): string | undefined {
 }
 
 /** A ref of `others` stays where they have left it, or goes back there if it has moved since. `then`: of the snapshot. */
-export function planRefs(now: Refs, then: Refs, others: OthersMoves, all?: string): RefPlan {
+export function planRefs(now: Refs, then: Refs, others: OthersMoves, command?: string): RefPlan {
   const target = (ref: string) => (others.get(ref) ?? { to: then.get(ref) }).to;
   const names = new Set([...differing(then, now), ...others.keys()]);
   const moved = [...names].map((ref) => ({ ref, from: now.get(ref), to: target(ref) }));
@@ -95,7 +95,7 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves, all?: strin
       return `deleted it since; to bring it back: ${way} ${shortOid(was)}`;
     if (from === value) return undefined;
     if (value === undefined) return 'moved it since';
-    const back = all ?? commandToMove(ref, value, target('HEAD') === `${LINK}${ref}`);
+    const back = command ?? wayToMove(ref, value, target('HEAD') === `${LINK}${ref}`);
     return `moved it since; in the snapshot it is ${where(value)}; to move it, too: ${back}`;
   };
   return {
@@ -109,7 +109,7 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves, all?: strin
 }
 
 /** By git, so that files stay as they are, and nothing else moves. */
-function commandToMove(ref: string, to: string, isCheckedOut: boolean): string {
+function wayToMove(ref: string, to: string, isCheckedOut: boolean): string {
   if (to.startsWith(LINK)) return `git symbolic-ref ${ref} ${shellQuote(to.slice(LINK.length))} && git reset`;
   if (isCheckedOut) return `git reset ${shortOid(to)}`;
   if (ref === 'HEAD') return `git update-ref --no-deref HEAD ${shortOid(to)} && git reset`;
@@ -199,7 +199,9 @@ export function describeLeft(plan: RefPlan): string[] {
   if (other !== undefined) return [`another repository is in ${other}, and stays as it is`];
   if (gone !== undefined) return [`the repository is gone, and comes back: ${gone}`];
   const told = left.filter(({ from, isQuiet }) => from === undefined || isQuiet !== true);
-  const stays = told.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
+  // A reset after HEAD has moved is one to the branch as it is then.
+  const inOrder = told.toSorted((a, b) => Number(a.ref === 'HEAD') - Number(b.ref === 'HEAD'));
+  const stays = inOrder.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
   if (detached === undefined) return stays;
   const name = nameOf(detached);
   const why = staysDeleted(plan, detached)

@@ -81,7 +81,7 @@ export interface OthersRefs {
   /** Somebody else took the earlier repository away. */
   readonly hasReplaced: boolean;
   /** The command that moves their refs, too. */
-  readonly all: string | undefined;
+  readonly command: string | undefined;
   /** All snapshots between the two, newest first, and those with changes that no agent made. */
   readonly going: readonly Snapshot[];
   readonly theirs: readonly Snapshot[];
@@ -128,8 +128,8 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   const hasNone = async (commit = '') => !(await acceptedBetween(session, to, commit, accepted)).length;
   while (first >= 0 && (await hasNone(going[first]?.commit))) first -= 1;
   const isAfterAcceptance = (one: Snapshot) => going.indexOf(one) <= first;
-  const all = hasAgent ? undefined : `agt restore ${shortOid(to)}`;
-  return { moved, hasReplaced: hasReplaced === true, all, going, theirs, isAfterAcceptance, accepted };
+  const command = hasAgent ? undefined : `agt restore ${shortOid(to)}`;
+  return { moved, hasReplaced: hasReplaced === true, command, going, theirs, isAfterAcceptance, accepted };
 }
 
 /** Commits that the branch had at the snapshot `to`. */
