@@ -1,7 +1,7 @@
 /** `agt ui --export`: timeline, review and diffs of one session in a single file, the client with all answers. */
 import { createHash } from 'node:crypto';
 import { AgtError } from '../errors.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { isAttached, type SessionRecord } from '../session/record.ts';
 import { isEnded } from '../session/state.ts';
 import { asset, HEAD } from './assets.ts';
 import { answerRequest, type RequestPlace, type Run } from './requests.ts';
@@ -14,6 +14,10 @@ const MOST_STEPS = 100;
 interface Listed<T> {
   readonly json?: readonly T[];
   readonly err?: string;
+}
+
+export function hasReview(record: SessionRecord): boolean {
+  return !isEnded(record) && !isAttached(record);
 }
 
 /** `cut` takes secrets out of a text. */
@@ -38,7 +42,7 @@ export async function exportPage(
   if (row === undefined) throw new AgtError(`no session "${id}"`, { hints: ['see: agt list --all'] });
   const turns = await ask<{ readonly number: number }>([...log, '--turns', '--json']);
   const steps = await ask<{ readonly commit: string }>([...log, '--stat', '--json']);
-  if (!isEnded(row)) await ask(['session', 'review', id, '--json']);
+  if (hasReview(row)) await ask(['session', 'review', id, '--json']);
   await ask([...diff, '--base', '--patch', '--json']);
   for (const { number } of turns) await ask([...diff, '--turn', `${number}`, '--patch', '--json']);
   for (const [i, { commit }] of steps.slice(0, MOST_STEPS).entries()) {

@@ -128,12 +128,17 @@ export async function parseTime(git: Git, text: string, now: Date): Promise<Date
   const unixTime = /^@?(\d+)$/.exec(text)?.[1];
   // git takes a number that is too large for the present time.
   if (unixTime !== undefined) return validDate(Number(unixTime));
-  const answer = await gitText(git, ['rev-parse', `--since=${text}`], {
+  const today = now.toLocaleDateString('en', { weekday: 'long' }).toLowerCase();
+  const last = (day: string) => (today.startsWith(day.toLowerCase()) ? 'today' : `last ${day}`);
+  const answer = await gitText(git, ['rev-parse', `--since=${text.replace(WEEKDAY, last)}`], {
     env: { GIT_TEST_DATE_NOW: String(Math.floor(now.getTime() / 1000)) },
   });
   const seconds = Number(answer.replace('--max-age=', ''));
   return validDate(seconds);
 }
+
+/** Without a date, git takes it for today; on a Friday, `last friday` is a week ago. */
+const WEEKDAY = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*(?=$| (at )?\S*(:\S*|\d[ap]m)$)/i;
 
 /** git takes another day or time for one that does not exist. */
 function isPossible(text: string): boolean {

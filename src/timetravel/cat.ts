@@ -31,7 +31,8 @@ export async function findFile(
   const [typeAndOid = ''] = await readTypes(git, [snapshot], path);
   const [type, oid = ''] = typeAndOid.split(' ');
   if (type === 'blob') return { oid };
-  if (type === 'tree' && /(^|\/)$/.test(file.path)) return { names: await namesIn(git, snapshot, path) };
+  if (type === 'tree' && /(^|\/)\.{0,2}$/.test(file.path))
+    return { names: await namesIn(git, snapshot, path) };
   const shown = shownPath(decodePath(path), ambiguous);
   if (type === 'tree') {
     const names = (await namesIn(git, snapshot, path)).map((one) => displayPath(one.replace(/\/$/, '')));

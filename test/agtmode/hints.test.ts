@@ -239,6 +239,7 @@ test('a word that is nearly a session, a command or a number', () => {
   expect(said('list', 'my')).toContain('error: no session "my" in ');
   expect(said('autocommit')).toContain('hint: without a session: agt snapshot\n');
   expect(said('snapshot', 'ls')).toContain('hint: use: agt snapshot list\n');
+  expect(said('snapshot', 'cat', '@:a')).toContain('hint: use: agt cat SNAPSHOT:PATH\n');
   for (const words of [['before it'], ['--label', 'before', 'it']])
     expect(said('snapshot', ...words)).toContain(": agt snapshot --label 'before it'\n");
   expect(said('help', 'nonsense')).toBe(

@@ -174,6 +174,9 @@ test('a folder without git: lines come from its snapshots, the first one too', (
   const [, back = ''] = /\nhint: to bring it back: agt (.*)\n$/.exec(said('why', 'd/f')) ?? [];
   expect(said('why', 'd/f:2')).toMatch(/\nhint: step \w{10} deleted it: claude notes\S* turn 2 Bash\n/);
   expect(asBefore).toContain(back);
+  // In a directory, the advice is for the folder, where the same name is another file.
+  expect(said('why', 'd/f')).toContain(' -- d/f\n');
+  expect(agt(join(cwd, 'd'), 'why', 'f:2').stderr).toMatch(/agt -C \S+ snapshot restore \w{10} -- d\/f\n$/);
   agtOk(cwd, ...back.split(' '));
   expect(agtOk(cwd, 'why', 'd/f:4')).toContain('mine');
   write(join(cwd, 'my docs/read me.md'), 'docs\n');

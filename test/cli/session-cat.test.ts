@@ -79,7 +79,9 @@ describe('agt session cat', () => {
       'error: no file "xdg/log" in "one"\nhint: the nearest snapshot that has it: @{0} (at 9:30)\n',
     );
     expect(cat(session, '@:src').stderr).toBe('error: "src" is a directory in "@"\nhint: it contains: a.c\n');
-    expect(cat(session, '@:src/').stdout).toBe('a.c\n');
+    for (const path of ['src/', 'src/.', 'src/../src/'])
+      expect(cat(session, `@:${path}`).stdout).toBe('a.c\n');
+    expect(agt(below, 'cat', '@:..').stdout).toBe(cat(session, '@:').stdout);
     expect(cat(session, '@:').stdout).toMatch(/^src\/$/m);
     expect(cat(session, '@:_/manifest.json').stderr).toBe('error: no file "_/manifest.json" in "@"\n');
   });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, run, write } from '../harness/world.ts';
+import { agt, agtOk, GIT_MODE, git, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { afterStep } from './after-step.ts';
 
@@ -52,4 +52,16 @@ test('after a restore by name, the hints move the branch of a person, and HEAD, 
   expect(git(folder, 'symbolic-ref', 'HEAD')).toBe('refs/heads/main');
   expect(git(folder, 'rev-parse', 'HEAD')).toBe(first);
   expect(git(folder, 'diff', '--cached', '--name-only')).toBe('');
+});
+
+test('an undo that passes over a reset of a person names the snapshot that has the commits', () => {
+  const folder = afterStep('b');
+  write(join(folder, 'a'), 'mine\n');
+  git(folder, 'commit', '-qam', 'mine');
+  const commit = git(folder, 'rev-parse', 'HEAD');
+  run(GIT_MODE, ['reset', '-q', '--hard', 'HEAD~1'], { cwd: folder });
+  const [, way = ''] =
+    /, as your branches stay; agt (restore \w+) moves them/.exec(agtOk(folder, 'undo')) ?? [];
+  agtOk(folder, ...way.split(' '));
+  expect(git(folder, 'rev-parse', 'main')).toBe(commit);
 });

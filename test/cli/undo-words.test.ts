@@ -280,7 +280,7 @@ test('a stash that is popped and committed is past: nothing stays deleted, and t
     'note: left as your branch has it, because commits since, or a switch of branches, changed it: b\n',
   );
   expect(undone.stdout).toMatch(
-    /\nnow at .*, step 1 of \d \(\d steps skipped: to go back to them changes nothing\)\n/,
+    /\nnow at .*, step 1 of \d \(\d steps skipped: an undo to them changes nothing\)\n/,
   );
 });
 

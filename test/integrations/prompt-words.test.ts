@@ -93,6 +93,10 @@ test('agt restore as a prompt: one grammar with the terminal', () => {
     ]);
     expect([answer('agt undo'), texts()]).toEqual([expect.stringMatching(/^s1: restored/), '22']);
   }
+  expect(answer('agt restore make it 2')).toMatch(
+    /\nnote: this snapshot is from before .* see: agt snapshots$/,
+  );
+  answer('agt undo');
   expect(answer('agt restore s2 of s2')).toMatch(/^s2: nothing to restore/);
   for (const [prompt, reason] of [
     ['agt restore @{1} --', 'error: a prompt cannot be "agt restore @{1} --"'],

@@ -1,9 +1,9 @@
 /** agt ui --export: one file with a session's timeline and diffs, which asks nobody for anything. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { agt, agtOk, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { faultsOf, noBrowser, openBrowser, sceneHere } from './open-page.ts';
 
@@ -69,6 +69,22 @@ test.each([
   expect(agtOk(repository, ...words)).toBe('out.html has the timeline, the review and the diffs of s1');
   agtOk(repository, 'session', 'remove', 's1');
   expect(agtOk(repository, ...words)).toBe('out.html has the timeline and the diffs of s1');
+});
+
+test('that of a folder has no review, and reads what only git has', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'snapshot');
+  // Not in a snapshot: the store has no object of it.
+  write(join(repository, 'c'), 'c\n');
+  git(repository, 'add', 'c');
+  git(repository, 'commit', '-qm', 'c');
+  utimesSync(join(repository, 'c'), 1, 1);
+  git(repository, 'status');
+  expect(agtOk(repository, 'session', 'diff', '--base', '--name-only')).toBe('c');
+  expect(agtOk(repository, 'ui', '--export', 'out.html')).toMatch(
+    /^out.html has the timeline and the diffs of /,
+  );
+  expect(readFileSync(join(repository, 'out.html'), 'utf8')).not.toContain('"err":"error: ');
 });
 
 test.each([

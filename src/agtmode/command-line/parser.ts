@@ -218,7 +218,8 @@ function suggestions(
     return didYouMean(unknown, seconds, `agt ${family}`);
   }
   const isOption = words.some((word) => word === `--${unknown}` || word.startsWith(`--${unknown}=`));
-  const other = command.elsewhere?.[isOption ? `--${unknown}` : `-${unknown}`];
+  const { elsewhere = {} } = command;
+  const other = elsewhere[isOption ? `--${unknown}` : `-${unknown}`] ?? elsewhere[words[1] ?? ''];
   if (other !== undefined) return [`use: ${other}`];
   const meant = isOption ? didYouMean(unknown, Object.keys(command.options ?? {}), '--') : [];
   if (meant.length === 0 && command.takesRest === 'command' && !words.includes('--'))

@@ -5,7 +5,6 @@ import { EXIT, formatError, usageError } from '../../errors.ts';
 import type { Run } from '../../page/requests.ts';
 import type { Text } from '../../process/streams.ts';
 import type { Session } from '../../session/session.ts';
-import { isEnded } from '../../session/state.ts';
 import { writeFile } from '../../travel/bundle.ts';
 import { secretsCutter } from '../../travel/content.ts';
 import { defineCommand, option } from '../command-line/command.ts';
@@ -81,11 +80,11 @@ async function exportTo(file: string, force: boolean, context: Context, given: s
 /** Returns what the file has, in words. */
 export async function writeHtml(context: Context, session: Session, to: Parameters<typeof writeFile>[0]) {
   const { repository, record, id } = session;
-  const { exportPage } = await import('../../page/export.ts');
+  const { exportPage, hasReview } = await import('../../page/export.ts');
   const place = { cwd: repository.git.cwd, sandbox: record.sandbox };
   const html = await exportPage(runHere(context), place, id, await secretsCutter(session));
   await writeFile(to, async (path) => writeFileSync(path, html, { flag: 'wx' }));
-  return `the timeline${isEnded(record) ? '' : ', the review'} and the diffs of ${id}`;
+  return `the timeline${hasReview(record) ? ', the review' : ''} and the diffs of ${id}`;
 }
 
 function openInBrowser(address: string): void {

@@ -20,7 +20,7 @@ import { isEnded } from '../../session/state.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
 import { runCommand } from '../command-line/run-command.ts';
 import { sessionLog } from '../commands/session/log.ts';
-import { sessionRestore } from '../commands/session/restore.ts';
+import { noteOnPrompt, sessionRestore } from '../commands/session/restore.ts';
 import { sessionRedo, sessionUndo } from '../commands/session/undo.ts';
 import type { Context } from '../context.ts';
 import { sessionAndWords } from '../session-here.ts';
@@ -35,6 +35,7 @@ interface PromptRun {
   isComplete: boolean;
   /** Why it failed, which the answer says as well. */
   failure?: unknown;
+  note?: string;
 }
 
 /** Undefined for a prompt that the model answers. `isAbove`: the directory of the agent is gone, and this is above it. */
@@ -120,7 +121,11 @@ async function runPrompt(context: Context, run: PromptRun): Promise<number> {
   const line = restore === undefined ? run.command.line : await lineOfRestore(context, run, restore);
   if (line === undefined) throw usageOf(words, mistakenFor);
   const own = parseWithoutYargs(OWN, line);
-  if (own !== undefined) return runCommand(own.command, own.args, context);
+  if (own !== undefined) {
+    const exitCode = await runCommand(own.command, own.args, context);
+    context.out(run.note ?? '');
+    return exitCode;
+  }
   const { exitCode, text } = await runAgt(line, context);
   context.out(text);
   if (exitCode === EXIT.done && PROMPTS.has(`${words} yes`)) context.out(`to do that: agt ${words} yes\n`);
@@ -136,7 +141,9 @@ async function lineOfRestore(
   const chosen = await sessionAndWords(context, words, undefined, words.length);
   const spec = chosen.words.join(' ');
   if (spec === '') throw usageOf(run.command.words);
-  const { commit } = await chosen.session.find(spec, context.now());
+  const snapshot = await chosen.session.find(spec, context.now());
+  const { commit } = snapshot;
+  run.note = noteOnPrompt(chosen.session, snapshot, spec);
   const own = [...words.slice(0, words.length - chosen.words.length), commit];
   run.command = restoreTo(own, paths);
   return ['session', 'restore', ...own, ...(paths.length > 0 ? ['--', ...paths] : [])];

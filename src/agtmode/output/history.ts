@@ -40,15 +40,11 @@ export function parseNumber(text: string | undefined, what = 'snapshots'): numbe
 /** It names a time of day, or a distance from now. For git a day alone is that day at the present time. */
 const HAS_TIME =
   /:|\d[ T]\d{1,2}$|\d[ap]m\b|^@?\d+$|\b(now|noon|midnight|tea|never|ago|(second|minute|hour|day|week|month|year)s?)\b/i;
-/** Alone, git takes it for now; on a Friday, `last friday` is a week ago. */
-const WEEKDAY = /^(?=(mon|tues|wednes|thurs|fri|satur|sun)day$)/i;
 
 /** `ofDay`: the time of a day alone. */
 export async function parseSince(git: Git, text: string | undefined, now: Date, ofDay = '00:00') {
   if (text === undefined) return undefined;
-  const today = now.toLocaleDateString('en', { weekday: 'long' }).toLowerCase();
-  const day = text.toLowerCase() === today ? 'today' : text.replace(WEEKDAY, 'last ');
-  const time = await parseTime(git, HAS_TIME.test(day) ? text : `${day} ${ofDay}`, now);
+  const time = await parseTime(git, HAS_TIME.test(text) ? text : `${text} ${ofDay}`, now);
   if (time !== undefined) return time;
   throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');
 }

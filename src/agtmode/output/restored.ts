@@ -182,7 +182,11 @@ export function describePosition(
   const more = rest > 0 ? ` and ${plural(rest, 'other step')}` : '';
   const passed = by === 'undo' && unit === 'step' ? steps.length - count : 0;
   const [skipped, them] = [`${plural(passed, 'step')} skipped`, passed === 1 ? 'it' : 'them'];
-  const over = passed > 0 ? ` (${skipped}: to go back to ${them} changes nothing)` : '';
+  const heads = [snapshot.head, steps.at(-1)?.head];
+  const onBranch = steps.findLast(({ head }) => !heads.includes(head));
+  const stays =
+    onBranch && `, as your branches stay; agt restore ${shortOid(onBranch.commit)} moves them, too`;
+  const over = passed > 0 ? ` (${skipped}: an undo to ${them} changes nothing${stays ?? ''})` : '';
   const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}${more}\n`;
   return now === undefined
     ? what.trimEnd()

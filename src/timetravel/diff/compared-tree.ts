@@ -2,8 +2,9 @@
  * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of a commit, of the files on disk,
  * or of those that git would commit. agt writes them as scratch objects.
  */
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { isReadableHead } from '../../git/files/head-file.ts';
 import { DIRECTORY, PROGRAM, SUBMODULE } from '../../git/modes.ts';
@@ -75,6 +76,10 @@ export async function treeOfCommit({ git }: ScratchObjects, commit: string): Pro
 /** The sandbox as `git add -A` would stage it: with uncommitted and untracked files, without ignored ones. */
 export async function treeOfWork(session: Session, scratch: ScratchObjects): Promise<ComparedTree> {
   requireReadableSandbox(session);
+  const user = isAttached(session.record) ? repositoryOf(session.record.sandbox) : undefined;
+  // The store of a folder has not all that the user's index names.
+  if (user)
+    appendFileSync(join(scratch.dir, 'objects/info/alternates'), `${join(user.commonDir, 'objects')}\n`);
   const git = gitInSandbox(scratch.git, session.repository, session.record);
   const file = join(scratch.dir, 'work-index');
   let index = await copyIndex(git, gitDirOf(session.record.sandbox), file);

@@ -34,8 +34,9 @@ export const sessionActivity = defineCommand({
     'a failure. Further rows say what has landed, as which commit, whether only in part, what agt unaccept took back, and ' +
     'which sessions are failed, rejected or removed now: such a row goes when agt undo brings its session back. A git ' +
     'revert of a landed commit stands in the row of that commit, which keeps its time, with --since as well. Files that ' +
-    'an acceptance has brought into a folder are no changes there, and what came between two calls, as by a person, is of no ' +
-    'turn: agt log ID has it. Sessions that have ended count as long as agt gc has ' +
+    'an acceptance has brought into a folder are no changes there. Changes that came between two calls, or while two agents ' +
+    'were at work, are of no turn: agt session log ID has them. A row (no agent) has changes that came after the last turn, ' +
+    'such as your own, or without any hook. Sessions that have ended count as long as agt gc has ' +
     'not deleted their snapshots. agt log ID --turns numbers those of which ' +
     'hooks have told, for agt diff ID --turn N. agt activity and agt log --all-sessions are the same command.',
   positionals: { ids: option.many('only the turns of these sessions') },

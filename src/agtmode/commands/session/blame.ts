@@ -124,14 +124,17 @@ async function adviceOnGone({ cwd }: Context, session: Session | undefined, file
   const { n = -1 } = (await newestWith(session, newestFirst, [place])) ?? {};
   const last = newestFirst[n];
   if (last === undefined) return [];
-  const back = `to bring it back: ${commandToRestore(session.record, shortOid(last.commit))} -- ${shellQuote(file)}`;
+  const { record } = session;
+  const from = isAttached(record) ? record.sandbox : cwd;
+  const path = shellQuote(displayPath(pathToWrite(record, place, from, new Set())));
+  const back = `to bring it back: ${commandToRestore(record, shortOid(last.commit))} -- ${path}`;
   const step = n === 0 ? undefined : steps.at(-n);
   if (step === undefined) return ['it has gone since the last snapshot', back];
   const { commit } = step.snapshot;
   const renames = await findRenames(withoutIndex(session.git), last.commit, commit, ['sandbox']);
   const name = renames.find(({ old }) => old === encodePath(place))?.name;
-  const path = name && pathToWrite(session.record, decodePath(name), cwd, new Set());
-  const what = path ? `renamed it to ${showPath(displayPath(path))}` : 'deleted it';
+  const now = name && pathToWrite(record, decodePath(name), cwd, new Set());
+  const what = now ? `renamed it to ${showPath(displayPath(now))}` : 'deleted it';
   const who = describeOrigin({ origin: originOf(step) });
   return [`step ${shortOid(commit)} ${what}${who === undefined ? '' : `: ${who}`}`, back];
 }

@@ -17,6 +17,7 @@ import { isEnded } from '../../../session/state.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { promptIn } from '../../../snapshot/format.ts';
 import { readOperation } from '../../../snapshot/git-dir-files.ts';
+import type { Snapshot } from '../../../snapshot/history.ts';
 import { committedSince } from '../../../timetravel/restore/committed-files.ts';
 import { differsInIndex } from '../../../timetravel/restore/differences.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
@@ -105,12 +106,15 @@ export const sessionRestore = defineSessionCommand({
       },
     };
     const report = await runRestore(context, session, request, args.dryRun);
-    if (!promptIn(snapshot)?.startsWith(spec)) return report;
-    const list = commandToList(record);
-    const note = `note: this snapshot is from before the work on that prompt; for later ones see: ${list}\n`;
-    return { ...report, notes: `${report.notes ?? ''}${note}` };
+    return { ...report, notes: `${report.notes ?? ''}${noteOnPrompt(session, snapshot, spec)}` };
   },
 });
+
+/** For a person who names a snapshot by a prompt, as `spec`. */
+export function noteOnPrompt({ record }: Session, snapshot: Snapshot, spec: string): string {
+  if (!promptIn(snapshot)?.startsWith(spec)) return '';
+  return `note: this snapshot is from before the work on that prompt; for later ones see: ${commandToList(record)}\n`;
+}
 
 /** @throws AgtError unless the folder is as in a snapshot, apart from names and labels */
 async function requireUnchanged(session: Session, spec: string, now: Date) {

@@ -30,10 +30,13 @@ const OTHER_COMMANDS = new Map([
   ['redo', 'agt redo'],
   ['log', 'agt snapshot list'],
   ['ls', 'agt snapshot list'],
+  ['show', 'agt snapshot list --stat'],
+  ['cat', 'agt cat SNAPSHOT:PATH'],
 ]);
 
 export const snapshot = defineCommand({
   usage: 'snapshot [folder]',
+  elsewhere: Object.fromEntries(OTHER_COMMANDS),
   summary: 'record any folder as a snapshot, with or without git',
   description:
     'Record the files of a folder, so that agt undo, agt redo and agt snapshot restore can bring them back. In a git ' +
