@@ -18,7 +18,7 @@ import {
 import { isEnded } from '../session/state.ts';
 import { commandsToShare, type Keys, requireKeys } from './keys.ts';
 import { chooseRemote } from './remote.ts';
-import { type Head, idOf, isHere, listShares, type RemoteShare } from './share.ts';
+import { type Head, idOf, listShares, type RemoteShare } from './share.ts';
 
 export interface PullRequest {
   /** An id, or the name of a share. */
@@ -86,9 +86,9 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   const found = shareNamed(all, id, remote, advice, known);
   const there = found ?? all.find(({ share }) => kept?.pulling && share === kept.share);
   const here = known && local;
-  if (there?.head?.snapshots === 0) throw emptyError(repository, there.share, there.head, remote);
   if (there === undefined ? here && record?.away : there.head) return { remote, there, here };
-  if (all.length > 0 && there?.problem === undefined && keys === undefined) await requireKeys(env);
+  if (all.length > 0 && there?.problem === undefined && keys === undefined)
+    await requireKeys(env, commandsToShare());
   if (there === undefined) throw noShare(all, id, remote, keys);
   const reason = there.problem ?? 'it is encrypted for other keys';
   throw new AgtError(`session "${id}" on ${remote} cannot be opened: ${reason}`, {
@@ -148,27 +148,22 @@ export function noShare(all: readonly RemoteShare[], id: string, remote: string,
   });
 }
 
-function emptyError(repository: Repository, share: string, head: Head, remote: string): AgtError {
-  const more = isHere({ repository }, head.holder) ? '' : ' --force';
-  return new AgtError(`session "${idOf(head)}" on ${remote} has no snapshot`, {
-    hints: [
-      `send it again from the repository that has it: agt session push ${idOf(head)}`,
-      `or delete this copy: agt session push ${share} ${remote} --delete${more}`,
-    ],
-  });
-}
-
 /** For a hint. */
 export function toOpen(id: string, keys: Keys | undefined): string {
   return `import the key that it was pushed with: agt key import FILE; or ${commandsToShare(keys?.recipient, id)}`;
 }
 
-/** The remote has lost the copy, and the session was given away: it can go on here as it is. */
+/** The remote has lost the copy, and the session was given away or taken: it can go on here as it is. */
 export async function takeBack(repository: Repository, id: SessionId, request: PullRequest, remote: string) {
+  const { holder, sealed } = readRecord(repository, id)?.away ?? {};
+  const who = holder ? placeOf(holder) : sealed && 'somebody else';
   if (!request.take)
-    throw new AgtError(reasonOfLoss(readRecord(repository, id), remote), {
-      hints: [`go on with it as it is here: ${commandToPull(request, { take: true })}`],
-    });
+    throw new AgtError(
+      `"${remote}" has lost its copy of session "${id}"${who ? `, which is with ${who}` : ''}`,
+      {
+        hints: [`go on with it as it is here: ${commandToPull(request, { take: true })}`],
+      },
+    );
   const record = await goOnHere({ repository, id });
   const { copies, deleted } = readShares({ repository, id });
   writeShares({ repository, id }, { copies: copies.filter((share) => share.remote !== remote), deleted });
@@ -182,13 +177,6 @@ export function goOnHere(session: Held): Promise<SessionRecord> {
     locked.write(isEnded(rest) ? rest : inState(rest, 'active', { now: new Date() }));
     return locked.read() ?? rest;
   });
-}
-
-function reasonOfLoss(record: SessionRecord | undefined, remote: string): string {
-  const { session_id: id, away } = record ?? {};
-  if (away?.holder === undefined && !away?.sealed) return `"${remote}" has lost its copy of session "${id}"`;
-  const { name, repository } = away.holder ?? { name: 'somebody else', repository: 'another repository' };
-  return `${name} has session "${id}", in ${repository}, and its copy on "${remote}" is deleted`;
 }
 
 /** The session here that has this copy. */

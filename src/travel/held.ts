@@ -64,10 +64,11 @@ export async function heldByRemotes(repository: Repository, keys: Keys | undefin
   const listed = onceForEach((remote: string) => listShares(repository, remote, keys));
   const held = new Map<string, string>();
   const stays = new Map<string, string>();
+  const copies = copiesOnRemotes(repository);
   for (const record of listRecords(repository).records.filter(isEnded)) {
     const session = new Session(repository, record);
-    const share = attempt(() => readShares(session).copies[0]);
-    if (share?.head === undefined) continue;
+    const share = copies.get(session.id);
+    if (share === undefined) continue;
     const there = (await listed(share.remote)).find((one) => one.share === share.share);
     const reason = whyNeeded(record, share, await existingRefs(session), there);
     if (reason === undefined) held.set(session.id, share.refs['tip'] as string);

@@ -44,14 +44,15 @@ export function othersCanRead(path: string): boolean {
   return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0;
 }
 
-/** To open a session of a remote. @throws AgtError without one */
-export async function requireKeys(env: NodeJS.ProcessEnv, way = commandsToShare()): Promise<Keys> {
+/** `way`: to what somebody else has sent, as a hint. @throws AgtError without a key */
+export async function requireKeys(env: NodeJS.ProcessEnv, way?: string): Promise<Keys> {
   const keys = await readKeys(env);
   if (keys !== undefined) return keys;
-  throw new AgtError('you have no key here that opens encrypted sessions', {
+  const more = way === undefined ? '' : `; if somebody else sent it: ${way}`;
+  throw new AgtError('you have no key yet', {
     hints: [
-      `on the machine that has it: ${TAKE_HERE}`,
-      `if somebody else sent it: make one: agt key new; ${way}`,
+      'bring that of another machine; there: agt key export | ssh THIS-MACHINE agt key import -',
+      `or make one: agt key new${more}`,
     ],
   });
 }
@@ -59,17 +60,6 @@ export async function requireKeys(env: NodeJS.ProcessEnv, way = commandsToShare(
 /** For a hint. */
 export function commandsToShare(recipient = 'WHAT-IT-PRINTS', id = 'ID'): string {
   return `let who has it now type: agt config add --global agt.recipients ${recipient} && agt session push ${id} --again`;
-}
-
-const TAKE_HERE = 'agt key export | ssh THIS-MACHINE agt key import -';
-
-/** To show or to take elsewhere. @throws AgtError without one */
-export async function requireOwnKey(env: NodeJS.ProcessEnv): Promise<Keys> {
-  const keys = await readKeys(env);
-  if (keys !== undefined) return keys;
-  throw new AgtError('you have no key yet', {
-    hints: ['make one: agt key new', `or bring that of another machine; there: ${TAKE_HERE}`],
-  });
 }
 
 export async function makeKeys(env: NodeJS.ProcessEnv): Promise<Keys> {
@@ -142,7 +132,7 @@ export async function sealStream(recipients: Recipients, plain: Bytes): Promise<
 }
 
 /** age itself would load Node's HTTP client for it. */
-export async function bytesOf(stream: Bytes): Promise<Uint8Array> {
+export async function bytesOf(stream: Bytes): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(stream));
 }
 

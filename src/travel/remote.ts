@@ -59,33 +59,30 @@ const FETCH = [
 async function askRemote(git: Git, remote: string, words: readonly string[], input = ''): Promise<string[]> {
   const run = await runGit(git, words, { input });
   if (run.exitCode === 0) return run.stdout.toString().split('\n').filter(Boolean);
-  throw (await isRemote(git, remote)) ? cannotReach(remote, run.stderr) : await unknownRemote(git, remote);
+  if (await isRemote(git, remote)) throw cannotReach(remote, run.stderr);
+  throw noRemote(await gitLines(git, ['remote']), remote);
 }
 
-async function unknownRemote(git: Git, remote: string): Promise<AgtError> {
-  const remotes = await gitLines(git, ['remote']);
+function noRemote(remotes: readonly string[], name?: string): AgtError {
   const names =
     remotes.length > 0 ? `remotes here: ${listSome(remotes, FEW)}` : 'add one: git remote add NAME URL';
-  return new AgtError(`this repository has no remote "${remote}"`, {
-    hints: [...didYouMean(remote, remotes), `${names}; or give its address`],
+  return new AgtError(`this repository has no remote${name === undefined ? '' : ` "${name}"`}`, {
+    hints: [...didYouMean(name ?? '', remotes), `${names}; or give its address`],
   });
 }
 
 function cannotReach(remote: string, stderr: string): AgtError {
   const said = stderr.split('\n').map((line) => line.replace(/^(fatal|error|remote): */, '').trim());
   const reason = said.find((line) => line !== '') ?? 'git says no reason';
-  return new AgtError(`git cannot reach "${remote}": ${reason}`, {
-    exitCode: EXIT.git,
-    hints: [wayTo(remote, reason)],
-    cause: stderr,
-  });
-}
-
-function wayTo(remote: string, reason: string): string {
-  if (!reason.includes('does not appear to be a git repository')) return `try it: git ls-remote ${remote}`;
-  return /[/:]/.test(remote)
+  const way = isAddress(remote)
     ? 'correct the address'
     : `correct its address: git remote set-url ${remote} URL`;
+  const isNowhere = reason.includes('does not appear to be a git repository');
+  return new AgtError(`git cannot reach "${remote}": ${reason}`, {
+    exitCode: EXIT.git,
+    hints: [isNowhere ? way : `try it: git ls-remote ${remote}`],
+    cause: stderr,
+  });
 }
 
 export function branchesOf(repository: Repository, remote: string): Promise<string[]> {
@@ -162,10 +159,7 @@ export async function chooseRemote(
     throw new AgtError(`agt.push names "${push}", and this repository has no such remote`, {
       hints: [only === undefined ? `add it: git remote add ${push} URL` : `agt config set agt.push ${only}`],
     });
-  if (only === undefined)
-    throw new AgtError('this repository has no remote', {
-      hints: ['add one: git remote add origin URL', 'or give its address'],
-    });
+  if (only === undefined) throw noRemote(remotes);
   if (remotes.length === 1 || remotes.includes('origin')) return remotes.length === 1 ? only : 'origin';
   throw new AgtError('this repository has several remotes, and no setting chooses one', {
     exitCode: EXIT.usage,

@@ -104,7 +104,7 @@ test('a file that is damaged, of another format or for others: one line, and not
     'error: FILE has version 2 of this format, which this agt cannot read',
   ]);
   withoutKey(() => {
-    expect(outcome(content)).toEqual([1, 'error: you have no key here that opens encrypted sessions']);
+    expect(outcome(content)).toEqual([1, 'error: you have no key yet']);
     agtOk(there, 'key', 'new');
     expect(outcome(content)).toEqual([1, 'error: FILE is encrypted for other keys']);
   });

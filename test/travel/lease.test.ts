@@ -244,7 +244,7 @@ test('the copy on a remote goes on demand, but not under another repository', ()
     stderr: `warning: s1 came from ${sessionOf(here, 's1').sandbox}: nobody can pull it back there without a copy\n`,
   });
   expect(agt(here, 'session', 'pull', 's1', 'origin').stderr).toMatch(
-    /^error: \S+@\S+ has session "s1", in .*\/there, and its copy on "origin" is deleted\nhint: go on with it as it is here: agt session pull s1 origin --take\n$/,
+    /^error: "origin" has lost its copy of session "s1", which is with \S+@\S+, in .*\/there\nhint: go on with it as it is here: agt session pull s1 origin --take\n$/,
   );
   expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
   expect(agtOk(there, 'session', 'list')).toMatch(/^s1 +active /m);

@@ -196,13 +196,13 @@ describe('keys', () => {
       expect(agt(there, 'session', 'pull', 's1')).toMatchObject({
         exitCode: 1,
         stderr:
-          'error: you have no key here that opens encrypted sessions\n' +
-          'hint: on the machine that has it: agt key export | ssh THIS-MACHINE agt key import -\n' +
-          'hint: if somebody else sent it: make one: agt key new; let who has it now type: agt config add --global agt.recipients WHAT-IT-PRINTS && agt session push ID --again\n',
+          'error: you have no key yet\n' +
+          'hint: bring that of another machine; there: agt key export | ssh THIS-MACHINE agt key import -\n' +
+          'hint: or make one: agt key new; if somebody else sent it: let who has it now type: agt config add --global agt.recipients WHAT-IT-PRINTS && agt session push ID --again\n',
       });
       for (const command of ['show', 'export'])
         expect(agt(there, 'key', command).stderr).toMatch(
-          /^error: you have no key yet\nhint: make one: agt key new\nhint: or bring that of another machine; there: agt key export .*\n$/,
+          /^error: you have no key yet\nhint: bring that of another machine; there: agt key export .*\nhint: or make one: agt key new\n$/,
         );
       expect(agt(there, 'list', '--remote').stderr).toMatch(
         /1 session there is encrypted, and you have no key yet\nhint: bring the key of another machine of yours: /,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AgtError, attempt, plural } from '../../errors.ts';
 import { readStandardInput } from '../../process/streams.ts';
-import { importKeys, keyFile, makeKeys, readKeys, requireOwnKey } from '../../travel/keys.ts';
+import { importKeys, keyFile, makeKeys, readKeys, requireKeys } from '../../travel/keys.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 
 export const keyNew = defineCommand({
@@ -27,7 +27,7 @@ export const keyShow = defineCommand({
   options: option.shared('json'),
   examples: [['agt key show', 'people who add it to agt.recipients push sessions that you can open']],
   run: async (_, { env }) => {
-    const { recipient } = await requireOwnKey(env);
+    const { recipient } = await requireKeys(env);
     return { json: { recipient, file: keyFile(env) }, text: `${recipient}\n` };
   },
 });
@@ -37,7 +37,7 @@ export const keyExport = defineCommand({
   summary: 'print your secret key, for another machine of yours',
   examples: [['agt key export | ssh MACHINE agt key import -', 'take it there']],
   run: async (_, { env }) => {
-    await requireOwnKey(env);
+    await requireKeys(env);
     return readFileSync(keyFile(env), 'utf8');
   },
 });
