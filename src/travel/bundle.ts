@@ -59,6 +59,7 @@ export async function bundleSession(session: Session, request: BundleRequest) {
   const known = request.whole ? [] : await gitLines(git, ['for-each-ref', '--format=%(objectname)', REMOTES]);
   const sending = { refs, plain, allowSecrets: request.allowSecrets ?? false, known, kept: [] };
   const snapshots = (await session.history()).length;
+  if (snapshots === 0) throw new AgtError(`session "${session.id}" has no snapshot to send`);
   return withScratchObjects(session.repository, async (scratch) => {
     const { refs: sent } = await contentOf(session, scratch, sending);
     const tips = Object.values(sent);

@@ -173,6 +173,10 @@ test('a session without a snapshot is not sent', () => {
   agtOk(here, 'session', 'new', '--id', 'x');
   rmSync(sessionOf(here, 'x').folder, { recursive: true });
   agtOk(here, 'session', 'remove', 'x', '--force');
-  expect(agt(here, 'session', 'push', 'x').stderr).toContain('has no snapshot to send');
+  for (const words of [
+    ['push', 'x'],
+    ['bundle', 'x', join(here, '../x.agt')],
+  ])
+    expect(agt(here, 'session', ...words).stderr).toContain('has no snapshot to send');
   expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
 });
