@@ -11,6 +11,7 @@ import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { isUndoOfWhole } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
+import type { OnConflict } from './restore/merge-versions.ts';
 import { planTakeBack } from './restore/take-back.ts';
 import { compareWithPrevious, type FileChange, readTimeline } from './timeline.ts';
 import type { AuthoredHistory, TurnSteps } from './turns.ts';
@@ -45,11 +46,12 @@ export async function turnLeft(session: Session, { steps, turns }: AuthoredHisto
 async function isLeft(session: Session, tip: Snapshot, turn: TurnSteps, undone: Undone = new Set()) {
   const spans = spansOf(turn).toReversed();
   const isUndone = areIn(spans, undone);
-  const onConflict = isUndone ? 'ours' : 'refuse';
-  const request = { spans, paths: undefined, onConflict, name: '' } as const;
-  const { wanted, conflicts } = await planTakeBack(session, tip, request);
+  const { wanted, conflicts } = await without(session, tip, spans, isUndone ? 'ours' : 'refuse');
   return wanted !== undefined || (!isUndone && conflicts.length > 0);
 }
+
+const without = (session: Session, at: Snapshot, spans: readonly Snapshot[], onConflict: OnConflict) =>
+  planTakeBack(session, at, { spans, paths: undefined, onConflict, name: '' });
 
 type Undone = Pick<ReadonlySet<string>, 'has'>;
 
@@ -63,16 +65,25 @@ export async function undoneTurns(
   { steps, begun }: AuthoredHistory,
 ): Promise<ReadonlySet<TurnSteps>> {
   const tip = steps.at(-1)?.snapshot;
-  const { standing, undone } = await walkBack(session.git, { steps });
+  const { standing, undone, before } = await walkBack(session.git, { steps });
+  const spanAfter = new Map(begun.flatMap(spansOf).map((span) => [span.previous ?? '', span]));
+  /** What it took back together: a turn alone may be in conflict, as a later one has changed the same lines. */
+  const isWhole = async (undo: Snapshot) => {
+    const spans = undo.undone.flatMap((previous) => spanAfter.get(previous) ?? []);
+    const at = isUndoOfWhole(undo) ? before(undo) : undefined;
+    const taken = at && (await without(session, at, spans, 'refuse'));
+    return taken?.isNothing === false && taken.conflicts.length === 0;
+  };
   const found = new Set<TurnSteps>();
   for (const turn of begun.filter((one) => one.steps.length > 0)) {
     const isBack = turn.steps.every(({ commit }) => !standing.has(commit));
     const undo = areIn(spansOf(turn), undone) ? undone.get(turn.steps[0]?.previous ?? '') : undefined;
     const isGone = async (at = tip, but?: Undone) =>
       at !== undefined && !(await isLeft(session, at, turn, but));
-    // A conflict of now is about lines of the turn if there was one after the undo.
-    if (isBack || (undo && (await isGone(tip, undone)) && ((await isGone()) || (await isGone(undo)))))
-      found.add(turn);
+    // A conflict of now is about lines of the turn if there was one after the undo, and in it.
+    const isUndone = async (by: Snapshot) =>
+      (await isGone(tip, undone)) && ((await isGone()) || (await isGone(by)) || (await isWhole(by)));
+    if (isBack || (undo && (await isUndone(undo)))) found.add(turn);
   }
   return found;
 }
@@ -95,14 +106,14 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   };
   const line = [...lineOf(steps.at(-1)?.snapshot.commit)];
   const standing = new Set(line.map(({ commit }) => commit));
-  const undos = line.filter(isUndoOfWhole).toReversed();
-  const undone = new Map(undos.flatMap((one) => one.undone.map((previous) => [previous, one] as const)));
+  const found = line.toReversed().flatMap((one) => one.undone.map((previous) => [previous, one] as const));
+  const undone = new Map(found);
   // The undo of a redo takes back all that this had brought.
   for (const one of [...known.values()].filter(isMove))
     if (undone.has(one.previous ?? ''))
       for (const { previous = '' } of lineOf(one.commit).difference(lineOf(one.previous)))
         undone.set(previous, one);
-  return { standing, undone };
+  return { standing, undone, before };
 }
 
 /** Without the steps that an undo has taken out of a turn; all of a turn of which none is left. */

@@ -189,6 +189,26 @@ describe('agt session log', () => {
     expect(ofAll).toMatch(/^2 +three\n2 +\(undone\) two\n2 +one$/m);
   });
 
+  test('marks turns that one undo took back together, and one of which an undo of paths left nothing', () => {
+    const { sandbox: cwd } = makeSession({ a: 'a\n' });
+    const agent = agentIn(cwd, 'codex', 'c-1');
+    for (const text of ['1\n', '1\n2\n']) {
+      agent.says(text);
+      agent.begins(text);
+      write(join(cwd, 'new'), text);
+      agent.ends(text);
+    }
+    const standing = (...words: string[]) => {
+      agtOk(cwd, ...words);
+      const turns: { stands: boolean }[] = JSON.parse(agtOk(cwd, 'log', '--turns', '--json'));
+      return turns.map(({ stands }) => stands);
+    };
+    expect(standing('undo', '--agent', 'codex')).toEqual([false, false]);
+    expect(standing('undo')).toEqual([true, true]);
+    expect(standing('undo', '--turn', '2', '--', 'new')).toEqual([false, true]);
+    expect(standing('undo', '--agent', 'codex')).toEqual([false, false]);
+  });
+
   test('works for a removed session, and is empty for one without autocommits', () => {
     const session = twoStates();
     agtOk(session.repository, 'session', 'remove', '--id', 's1');
