@@ -188,7 +188,8 @@ async function leftOut(session: Session, history: readonly Snapshot[], { changes
       if ((isTold || own.length > 0) && (landing.length === 0 || isOther)) turns.add(turn);
     }
   }
-  return new Set([...turns].flatMap(({ snapshots }) => snapshots));
+  const isOwn = (one: Snapshot, i: number) => i === 0 || promptIn(one) === undefined;
+  return new Set([...turns].flatMap(({ snapshots }) => snapshots.filter(isOwn)));
 }
 
 /**

@@ -69,8 +69,6 @@ export async function readActivity(
   const drafts = authored
     .flatMap(({ begun }) => begun)
     .filter(({ session }) => sessions.length === 0 || sessions.includes(session))
-    // Work by hand that only a command has captured, such as a sync.
-    .map((turn) => (turn.snapshots.length === 0 ? { ...turn, snapshots: turn.steps } : turn))
     .filter((turn) => turn.snapshots.length > 0 && (since === undefined || endOf(turn) >= since));
   // Of one second, the later one first.
   const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());

@@ -38,7 +38,7 @@ export interface TurnSteps {
   readonly from: Date;
   agent: string | undefined;
   readonly conversation: string | undefined;
-  /** Snapshots that belong to it, also those without a change; oldest first. */
+  /** Snapshots that belong to it, also those without a change; oldest first. The last one may begin the next turn. */
   readonly snapshots: Snapshot[];
   /** Those of them whose change is its own. */
   readonly steps: Snapshot[];
@@ -92,7 +92,6 @@ export function authorsOf(
     const isPrompt = promptIn(snapshot) !== undefined;
     const isOfTurn = author === 'agent' || (author === 'unknown' && among.length === 0);
     const turn = isOfTurn ? (current.get(key) ?? (isPrompt ? undefined : begin(snapshot, key))) : undefined;
-    turn?.steps.push(snapshot);
     const last = agent === undefined ? begun.at(-1) : undefined;
     const isChange = !isPrompt && snapshot.before === undefined && !isBroughtIn(snapshot.label);
     const isPersons = author === 'other' && isChange && own === '';
@@ -102,9 +101,10 @@ export function authorsOf(
       : isPrompt
         ? begin(snapshot, own)
         : (turn ?? current.get(own) ?? last);
-    if (isPersons) belongsTo?.steps.push(snapshot);
-    if (belongsTo !== undefined && (author === 'agent' || isEventOf(snapshot)))
-      belongsTo.snapshots.push(snapshot);
+    const owner = isPersons ? belongsTo : turn;
+    owner?.steps.push(snapshot);
+    for (const one of new Set([owner, belongsTo]))
+      if (one === owner || isEventOf(snapshot)) one?.snapshots.push(snapshot);
     const isOfLabel = turn?.prompt !== undefined && !isTold && !empty.has(snapshot.commit);
     const isWork = tool !== undefined || author === 'agent' || isOfLabel;
     const atWork = turn ?? belongsTo;

@@ -275,6 +275,12 @@ test('without hooks, a turn is what lies between two labels of prompts, to all c
   const rows = ['job 3: f3', 'job 1: f1'];
   expect(json('activity').map(told)).toEqual(rows);
   expect(json('session', 'log', '--turns').map(told)).toEqual(rows);
+  const ends = json('session', 'log').map(({ commit }: { commit: string }) => commit);
+  const turns: { snapshots: number; commit: string }[] = json('activity');
+  expect(turns.map(({ snapshots, commit }) => [snapshots, commit])).toEqual([
+    [2, ends[0]],
+    [2, ends[2]],
+  ]);
   expect(agtOk(session.sandbox, 'session', 'log', '--turn', '1', '--stat')).toContain('A  +1 -0  f1');
   expect(agtOk(session.sandbox, 'undo', '--turn', '1', '-n')).toMatch(/\n-text of 1$/);
   expect(agtOk(session.sandbox, 'why', 'f1:1')).toMatch(/ turn 1\n {2}prompt {2}job 1\n/);

@@ -75,7 +75,7 @@ export const sessionLog = defineSessionCommand({
     const pathspecs = args.rest.map((spec) => parsePathspec(spec, inFolder));
     const authored = await readAuthors(session);
     const turn = args.turn === undefined ? undefined : turnNumbered(session, authored, args.turn);
-    const ofTurn = turn && new Set([...turn.snapshots, ...turn.steps].map(({ commit }) => commit));
+    const ofTurn = turn && new Set(turn.snapshots.map(({ commit }) => commit));
     const chosen = history.filter(
       ({ time, commit }) => (since === undefined || time >= since) && ofTurn?.has(commit) !== false,
     );
