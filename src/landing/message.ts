@@ -179,7 +179,7 @@ async function leftOut(session: Session, history: readonly Snapshot[], { changes
   for (const turn of isTold ? authored.begun : []) if (turn.number === 0) turns.add(turn);
   if (changes !== undefined) {
     const names = new Set(changes.map(({ path }) => `sandbox/${path}`));
-    const files = await filesOfTurns(session.git, authored.begun, [authored], { asShown: true });
+    const files = await filesOfTurns(session.git, authored.begun, { asShown: true });
     for (const [turn, own] of [...files].toReversed()) {
       const landing = own.filter(({ path }) => names.has(path));
       const renamed = landing.flatMap(({ old = [] }) => old);

@@ -24,7 +24,7 @@ export async function turnsOfHunks(
   const files = once(async () => {
     const undone = await undoneTurns(session, history);
     const standing = history.turns.filter((turn) => !undone.has(turn));
-    return filesOfTurns(session.git, standing, [history]);
+    return filesOfTurns(session.git, standing);
   });
   return withStepsOfLines(session, history, async (stepsOfLines) => {
     type StepOfLine = (line: number) => AuthoredStep | undefined;

@@ -80,7 +80,7 @@ export async function readActivity(
   let [chosen, files]: [TurnSteps[], Awaited<ReturnType<typeof filesOfTurns>>] = [[], new Map()];
   for (let looked = limit; chosen.length < limit; looked *= 2) {
     const some = newest.slice(0, looked);
-    const changed = await filesOfTurns(repository.git, some, authored, { countLines, asShown: true });
+    const changed = await filesOfTurns(repository.git, some, { countLines, asShown: true });
     files = new Map([...changed].map(([turn, all]) => [turn, turn.number > 0 ? all : all.filter(isOwn)]));
     chosen = some.filter((turn) => !isEmpty(turn, files.get(turn))).slice(0, limit);
     if (some.length === newest.length) break;

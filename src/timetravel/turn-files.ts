@@ -116,35 +116,23 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   return { standing, undone, before };
 }
 
-/** Without the steps that an undo has taken out of a turn; all of a turn of which none is left. */
-export async function spansLeft(git: Git, histories: readonly Pick<AuthoredHistory, 'steps'>[]) {
-  const walks = await Promise.all(histories.map((history) => walkBack(git, history)));
-  const standing = new Set(walks.flatMap((walk) => [...walk.standing]));
-  return ({ steps }: TurnSteps) => {
-    const left = steps.filter(({ commit }) => standing.has(commit));
-    return spansOf({ steps: left.length === 0 ? steps : left });
-  };
-}
-
 /**
- * By turn. A file that came and went again is none, and steps that an undo has taken out of a turn do not count. `asShown`:
- * a renamed file is one, as git shows it.
+ * By turn, whatever undos have taken back. A file that came and went again is none. `asShown`: a renamed file is one, as
+ * git shows it.
  */
 export async function filesOfTurns(
   git: Git,
   turns: readonly TurnSteps[],
-  histories: readonly AuthoredHistory[],
   { countLines = false, asShown = false } = {},
 ): Promise<ReadonlyMap<TurnSteps, readonly FileChange[]>> {
-  const spansOfTurn = await spansLeft(git, histories);
-  const timeline = await readTimeline(git, turns.flatMap(spansOfTurn), { pathspecs: [], countLines });
+  const timeline = await readTimeline(git, turns.flatMap(spansOf), { pathspecs: [], countLines });
   const changes = new Map<string, readonly FileChange[]>();
   for (const { snapshot, files } of timeline)
     changes.set(snapshot.commit, asShown ? await withRenamed(git, snapshot, files) : files);
   return new Map(
     turns.map((turn) => {
       const files = new Map<string, FileChange>();
-      for (const file of spansOfTurn(turn).flatMap(({ commit }) => changes.get(commit) ?? [])) {
+      for (const file of spansOf(turn).flatMap(({ commit }) => changes.get(commit) ?? [])) {
         const joined = join(files.get(file.old ?? file.path), file);
         if (file.old !== undefined) files.delete(file.old);
         if (joined === undefined) files.delete(file.path);

@@ -82,8 +82,8 @@ test('the diff of a turn has what the list of turns has, also after an undo with
     edit('after', '3\n')();
   });
   const [listed] = JSON.parse(agtOk(folder, 'snapshot', 'list', '--turns', '--json'));
-  expect(listed.files.map(({ path }: { path: string }) => path).join('\n')).toBe('kept\nafter');
-  expect(agtOk(folder, 'snapshot', 'diff', '--turn', '1', '--name-only')).toBe('kept\nafter');
+  expect(listed.files.map(({ path }: { path: string }) => path).join('\n')).toBe('kept\nundone\nafter');
+  expect(agtOk(folder, 'snapshot', 'diff', '--turn', '1', '--name-only')).toBe('kept\nundone\nafter');
 });
 
 test('a warning of own changes says whether work of the agent goes with them', () => {

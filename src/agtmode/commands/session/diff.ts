@@ -19,7 +19,7 @@ import {
   relativeToSandbox,
   shownPath,
 } from '../../../timetravel/session-paths.ts';
-import { spansLeft } from '../../../timetravel/turn-files.ts';
+import { spansOf } from '../../../timetravel/turn-files.ts';
 import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
 import {
   type Arguments,
@@ -117,8 +117,7 @@ async function endsOfTurn(session: Session, { a, base, with: other }: Ends, numb
     throw usageError('--turn compares by itself', 'leave out the snapshots, --base and --with');
   const authored = await readAuthors(session);
   const snapshots = new Map(authored.steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
-  const spansOfTurn = await spansLeft(session.git, [authored]);
-  return spansOfTurn(turnNumbered(session, authored, number)).map((span) => ({
+  return spansOf(turnNumbered(session, authored, number)).map((span) => ({
     before: snapshots.get(span.previous ?? '') ?? ('start' as const),
     after: span,
   }));

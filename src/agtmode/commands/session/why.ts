@@ -14,7 +14,7 @@ import type { Session } from '../../../session/session.ts';
 import { decodePath, encodePath } from '../../../snapshot/tree-names.ts';
 import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
-import { spansLeft } from '../../../timetravel/turn-files.ts';
+import { spansOf } from '../../../timetravel/turn-files.ts';
 import { type AuthoredStep, readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -132,7 +132,7 @@ async function showStep(
   }
   const pathspecs = () => (whole ? [] : names.map((name) => ({ magic: '', path: displayPath(name) })));
   const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
-  const all = whole && step.turn && (await spansLeft(session.git, [{ steps }]))(step.turn);
+  const all = whole && step.turn && spansOf(step.turn);
   for (const span of all || [step.snapshot]) {
     const before = known.get(span.previous ?? '') ?? 'start';
     await showDiff(session, { before, after: span, pathspecs }, []);
