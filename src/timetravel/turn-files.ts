@@ -14,7 +14,7 @@ import { decodePath } from '../snapshot/tree-names.ts';
 import type { OnConflict } from './restore/merge-versions.ts';
 import { planTakeBack } from './restore/take-back.ts';
 import { compareWithPrevious, type FileChange, readTimeline } from './timeline.ts';
-import type { AuthoredHistory, TurnSteps } from './turns.ts';
+import { type AuthoredHistory, isMove, lineOf, type TurnSteps } from './turns.ts';
 
 /** Steps that follow each other, as one snapshot that changes all that they did; oldest first. */
 export function spansOf({ steps }: Pick<TurnSteps, 'steps'>): Snapshot[] {
@@ -65,12 +65,13 @@ export async function undoneTurns(
   { steps, begun }: AuthoredHistory,
 ): Promise<ReadonlySet<TurnSteps>> {
   const tip = steps.at(-1)?.snapshot;
-  const { standing, undone, before } = await walkBack(session.git, { steps });
+  const { standing, undone } = await walkBack(session.git, { steps });
+  const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
   const spanAfter = new Map(begun.flatMap(spansOf).map((span) => [span.previous ?? '', span]));
   /** What it took back together: a turn alone may be in conflict, as a later one has changed the same lines. */
   const isWhole = async (undo: Snapshot) => {
     const spans = undo.undone.flatMap((previous) => spanAfter.get(previous) ?? []);
-    const at = isUndoOfWhole(undo) ? before(undo) : undefined;
+    const at = isUndoOfWhole(undo) ? known.get(undo.previous ?? '') : undefined;
     const taken = at && (await without(session, at, spans, 'refuse'));
     return taken?.isNothing === false && taken.conflicts.length === 0;
   };
@@ -97,23 +98,18 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   const names = restores.flatMap(({ commit, restored }) => [`${commit}:sandbox`, `${restored}:sandbox`]);
   const trees = (await findObjects(git, names)).map((tree) => tree?.oid);
   const ofAll = new Set(restores.filter((_, i) => trees[2 * i] === trees[2 * i + 1]));
-  const isMove = (one: Snapshot) => one.restoredBy === 'undo' || one.restoredBy === 'redo' || ofAll.has(one);
-  const before = (one: Snapshot) => known.get((isMove(one) ? one.restored : one.previous) ?? '');
-  const lineOf = (from = '') => {
-    const line = new Set<Snapshot>();
-    for (let at = known.get(from); at !== undefined; at = before(at)) line.add(at);
-    return line;
-  };
-  const line = [...lineOf(steps.at(-1)?.snapshot.commit)];
+  const isBack = (one: Snapshot) => isMove(one) || ofAll.has(one);
+  const lineTo = (from: string | undefined) => lineOf(known, from, isBack);
+  const line = [...lineTo(steps.at(-1)?.snapshot.commit)];
   const standing = new Set(line.map(({ commit }) => commit));
   const found = line.toReversed().flatMap((one) => one.undone.map((previous) => [previous, one] as const));
   const undone = new Map(found);
   // The undo of a redo takes back all that this had brought.
-  for (const one of [...known.values()].filter(isMove))
+  for (const one of [...known.values()].filter(isBack))
     if (undone.has(one.previous ?? ''))
-      for (const { previous = '' } of lineOf(one.commit).difference(lineOf(one.previous)))
+      for (const { previous = '' } of lineTo(one.commit).difference(lineTo(one.previous)))
         undone.set(previous, one);
-  return { standing, undone, before };
+  return { standing, undone };
 }
 
 /**

@@ -122,6 +122,18 @@ export function isOfHook({ conversation, before, during }: Snapshot): boolean {
   return conversation !== undefined || before !== undefined || during.length > 0;
 }
 
+export function isMove({ restoredBy }: Snapshot): boolean {
+  return restoredBy === 'undo' || restoredBy === 'redo';
+}
+
+/** The snapshots that the content of `from` comes from, newest first. `isBack`: one is as the snapshot that it restored. */
+export function lineOf(known: ReadonlyMap<string, Snapshot>, from = '', isBack = isMove): Set<Snapshot> {
+  const before = (one: Snapshot) => known.get((isBack(one) ? one.restored : one.previous) ?? '');
+  const line = new Set<Snapshot>();
+  for (let at = known.get(from); at !== undefined; at = before(at)) line.add(at);
+  return line;
+}
+
 /** What people do after the agents: no conversation has this name. */
 const OF_PERSONS = '\0';
 

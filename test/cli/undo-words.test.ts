@@ -98,6 +98,14 @@ test('a warning of own changes says whether work of the agent goes with them', (
   for (const words of [['-n'], []]) expect(agt(folder, 'undo', '2', ...words).stderr).toContain(both);
 });
 
+test('a warning of own changes names none that an earlier undo took back', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', 'a\nb\n'));
+  write(join(folder, 'a'), 'a\nb\nown\n');
+  agtOk(folder, 'undo');
+  for (const words of [['-n'], []]) expect(agt(folder, 'undo', ...words).stderr).toBe('');
+});
+
 test('the hint for an own deletion that an undo takes back says that it deletes', () => {
   const { folder, turn, edit } = makeFolder();
   turn('one', edit('a', '1\n'), edit('b', '1\n'));

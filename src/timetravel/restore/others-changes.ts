@@ -12,7 +12,7 @@ import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { compareWithPrevious } from '../timeline.ts';
-import { authorsOf } from '../turns.ts';
+import { authorsOf, lineOf } from '../turns.ts';
 import { acceptedBetween, folderOf } from './acceptances.ts';
 
 /** So far back it looks. */
@@ -49,7 +49,7 @@ export async function othersChanges(
     (isAttached(session.record) &&
       (await othersRefs(session, { ...latest, isUndo: true }, to)).moved.size > 0);
   const seen = await othersSnapshots(session, { ...latest, isUndo }, to);
-  const { going, theirs, restored, sinceRestore } = seen;
+  const { going, theirs, restored, sinceRestore, standing } = seen;
   const found = new Map<string, OthersChange>();
   const isOfTarget = going[restored]?.restored === to;
   const isAll = (isOfTarget ? going.slice(0, restored) : going).every((one) => theirs.includes(one));
@@ -57,12 +57,14 @@ export async function othersChanges(
   const changed = new Set((await diffSnapshots(git, content, latest.from)).map(({ path }) => path));
   const newest = new Map<string, { readonly commit: string; readonly oid: string | undefined }>();
   const byAgent = new Set<string>();
+  const broughtBack = new Set<string>();
   const changes = await compareWithPrevious(git, going);
   for (const one of going)
     for (const { path, after } of changes.get(one.commit) ?? []) {
-      if (!theirs.includes(one) && one.restoredBy === undefined) byAgent.add(`${path}\0${after?.oid}`);
-      else if (!newest.has(path) && theirs.includes(one))
-        newest.set(path, { commit: one.commit, oid: after?.oid });
+      const isTakenBack = broughtBack.has(path) && !standing.has(one);
+      if (one.restoredBy !== undefined) broughtBack.add(path);
+      else if (!theirs.includes(one)) byAgent.add(`${path}\0${after?.oid}`);
+      else if (!newest.has(path) && !isTakenBack) newest.set(path, { commit: one.commit, oid: after?.oid });
     }
   // Somebody has only brought back what an agent had written, as by a checkout there and back.
   for (const [path, { oid }] of newest) if (byAgent.has(`${path}\0${oid}`)) newest.delete(path);
@@ -156,7 +158,8 @@ async function othersSnapshots(session: Session, { from, isUndo = false }: Lates
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
   const nothing = { going: [], theirs: [], hasAgent: false, hasEvents: false };
-  if (start < 0) return { ...nothing, sinceRestore: new Set<string>(), restored: -1 };
+  const standing = lineOf(new Map(newest.map((one) => [one.commit, one])), from);
+  if (start < 0) return { ...nothing, sinceRestore: new Set<string>(), restored: -1, standing };
   const going: readonly Snapshot[] = newest.slice(start, end);
   const hasAgent = going.some(isOfAgent);
   const hasEvents = newest.some(isOfAgent);
@@ -166,7 +169,7 @@ async function othersSnapshots(session: Session, { from, isUndo = false }: Lates
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
-  return { going, theirs, sinceRestore, restored, hasAgent, hasEvents };
+  return { going, theirs, sinceRestore, restored, hasAgent, hasEvents, standing };
 }
 
 /** Changes that no agent made. Without events of calls, agt cannot tell those since an agent's prompt. */
