@@ -120,12 +120,24 @@ export function copiesAmong(git: Git, commits: readonly string[], range: readonl
 }
 
 /** The commit that `git commit --amend` has last made of one, by the reflog of the branch, or the same; and that one. */
-function asAmended(git: Git, branch = 'HEAD') {
-  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H %gs', branch, '--'];
-  const log = askGitSync(git, words)?.toString() ?? '';
+function asAmended(git: Git, branch?: string) {
+  const log = readReflog(git, ['log', '--no-show-signature', '--format=%H %gs'], branch)?.toString() ?? '';
   const amends = [...log.matchAll(/^(\w+) commit \(amend\).*\n(?=(\w+) )/gm)].toReversed();
   return ({ commit }: { readonly commit: string }) =>
     [amends.reduce((now, [, next = now, old]) => (old === now ? next : now), commit), commit] as const;
+}
+
+/** Of a branch that `git branch -m` has renamed, under its name now. `words`: git log, and how it prints the entries. */
+export function readReflog(git: Git, words: readonly string[], branch = 'HEAD'): Buffer | undefined {
+  const read = (name: string) => askGitSync(git, [...words, '--walk-reflogs', name, '--']);
+  return read(branch) ?? read(nameNow(git, branch) ?? branch);
+}
+
+/** The branch that `git branch -m` has made of one that is gone: its reflog says so. */
+export function nameNow(git: Git, branch: string): string | undefined {
+  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%gD', '--branches'];
+  const log = askGitSync(git, [...words, `--grep-reflog=^Branch: renamed ${branch} to `, '--'])?.toString();
+  return /^(.+)@\{/.exec(log ?? '')?.[1];
 }
 
 /** Those with the same changes. `after`: newest first. */
@@ -144,10 +156,10 @@ function findCopies(git: Git, before: readonly Row[], after: readonly Row[]): Ma
 }
 
 /** Also those with other changes in the same files, if no other commit can have become them. */
-function findRewritten(git: Git, before: readonly Row[], after: readonly Row[], branch = 'HEAD') {
+function findRewritten(git: Git, before: readonly Row[], after: readonly Row[], branch?: string) {
   const olds = [...before];
   // Commits on top, which the branch has dropped or rewritten as well.
-  for (const row of rowsOf(askGitSync(git, [...LOG, '--walk-reflogs', branch, '--'])).toReversed()) {
+  for (const row of rowsOf(readReflog(git, LOG, branch)).toReversed()) {
     const isKnown = [...olds, ...after].some(({ commit }) => commit === row.commit);
     const isOnTop = olds.some(({ commit, author }) => row.parents.includes(commit) && author === row.author);
     if (isOnTop && !isKnown) olds.push(row);

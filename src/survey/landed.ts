@@ -6,7 +6,7 @@ import type { Repository } from '../repository/repository.ts';
 import { landingsOf } from '../session/landings.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import { readCommitGraph } from './commit-graph.ts';
-import { findForms, withParts } from './forms.ts';
+import { findForms, nameNow, readReflog, withParts } from './forms.ts';
 import { remoteBranches } from './merged.ts';
 import type { Refs } from './refs.ts';
 import { findReverts } from './reverts.ts';
@@ -98,13 +98,6 @@ export function findFates(
   return fates;
 }
 
-/** The branch that `git branch -m` has made of one that is gone: its reflog says so. */
-function nameNow(git: Git, branch: string): string | undefined {
-  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%gD', '--branches'];
-  const log = askGitSync(git, [...words, `--grep-reflog=^Branch: renamed ${branch} to `, '--'])?.toString();
-  return /^(.+)@\{/.exec(log ?? '')?.[1];
-}
-
 /** The commits of the branch that have taken acceptances back since the last one, newest first. */
 export function revertsSince(git: Git, tip: string, landed: Landed): string[] {
   const ofBranch = landingsOf(landed).filter(({ onto }) => onto === landed.onto);
@@ -152,8 +145,8 @@ function reached(
 
 /** Those that the branch, as its reflog says, has not had in this repository. */
 export function neverHad(git: Git, branch: string, commits: readonly string[]): Set<string> {
-  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H', branch, '--'];
-  const log = commits.length === 0 ? undefined : askGitSync(git, words);
+  const words = ['log', '--no-show-signature', '--format=%H'];
+  const log = commits.length === 0 ? undefined : readReflog(git, words, branch);
   const had = log?.toString().split('\n').filter(Boolean) ?? [];
   return new Set(commits).difference(had.length === 0 ? new Set() : reached(git, commits, had));
 }

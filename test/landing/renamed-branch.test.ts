@@ -87,6 +87,25 @@ test('a branch that was renamed and then rebased has the work in its new form', 
     expect(agtOk(repository, ...listed)).toMatch(new RegExp(`as \\w+, now ${now} on stable$`, 'm'));
 });
 
+test.each(['before', 'after'])(
+  'a commit that somebody has amended %s the branch got its name is not lost',
+  (when) => {
+    const { repository, sandbox } = makeSession({ a: 'a\n' });
+    write(join(sandbox, 'a'), 'b\n');
+    agtOk(repository, 'accept', 's1');
+    const amend = () =>
+      git(repository, 'commit', '-q', '--amend', '--no-edit', '--date=2026-11-01T00:00:00Z');
+    if (when === 'before') amend();
+    git(repository, 'branch', '-m', 'main', 'trunk');
+    if (when === 'after') amend();
+    const now = git(repository, 'rev-parse', 'trunk');
+    const [outcome] = JSON.parse(agtOk(repository, 'activity', '--json'));
+    expect(outcome).toMatchObject({ lost: false, now_as: now, onto: 'trunk' });
+    agtOk(repository, 'undo', 's1');
+    expect(agtOk(repository, 'list')).toContain('accepted before on trunk');
+  },
+);
+
 test('accepted, and then asked for another branch: a refusal, not a word of success', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   git(repository, 'branch', 'maint');
