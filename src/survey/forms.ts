@@ -67,7 +67,7 @@ const nameOf = ({ author }: Row) => author.replace(/^\d+ /, '');
 
 /**
  * Oldest first, each commit that an acceptance has brought as an acceptance: a pick of several, or a merge.
- * `of`: its last commit.
+ * `of`: its last commit; `isMerge`: that is a merge.
  */
 export function withParts<T extends Pick<Landed, 'commit' | 'from'>>(git: Git, landings: readonly T[]) {
   const rows = listRows(
@@ -81,7 +81,8 @@ export function withParts<T extends Pick<Landed, 'commit' | 'from'>>(git: Git, l
     const words = ['--reverse', '--topo-order', '--no-merges'];
     const isAlone = (parents.get(of) ?? from) === from;
     const below = isAlone ? [] : listRows(git, words, [of, `^${from}`]).filter((row) => row.commit !== of);
-    return [...below, one].map(({ commit }) => ({ ...one, commit, of }));
+    const isMerge = parents.get(of)?.includes(' ') === true;
+    return [...below, one].map(({ commit }) => ({ ...one, commit, of, isMerge }));
   });
 }
 

@@ -20,6 +20,8 @@ export interface Fate {
   readonly nowAs: string | undefined;
   /** The commit that has taken it back. */
   readonly revertedBy: string | undefined;
+  /** Not all commits of the acceptance. */
+  readonly isRevertedInPart?: boolean;
   /** The name that `git branch -m` has given to the branch. */
   readonly renamedTo?: string | undefined;
 }
@@ -88,12 +90,21 @@ export function findFates(
       if ((fate.nowAs ?? fate.revertedBy ?? fate.renamedTo) !== undefined) fates.set(commit, fate);
     }
   }
-  for (const { commit, of } of landings) {
-    const [part, all] = [fates.get(commit) ?? STANDS, fates.get(of) ?? STANDS];
-    const isLost = all.isLost || part.isLost;
-    const isElsewhere = all.isElsewhere || part.isElsewhere;
-    const revertedBy = all.revertedBy ?? part.revertedBy;
-    if (isLost || isElsewhere || revertedBy) fates.set(of, { ...all, isLost, isElsewhere, revertedBy });
+  const fateOf = (commit: string) => fates.get(commit) ?? STANDS;
+  for (const [of, several] of Map.groupBy(landings, (one) => one.of)) {
+    const all = fateOf(of);
+    const parts = several.map(({ commit }) => fateOf(commit));
+    const isLost = parts.some((part) => part.isLost);
+    const isElsewhere = parts.some((part) => part.isElsewhere);
+    const revertedBy = [all, ...parts].find((part) => part.revertedBy !== undefined)?.revertedBy;
+    if (!isLost && !isElsewhere && revertedBy === undefined) continue;
+    // The revert of a merge takes back all that it has brought.
+    const isLeft = several.some(({ commit, isMerge }) => {
+      if (isMerge && (commit === of || all.revertedBy !== undefined)) return false;
+      const part = fateOf(commit);
+      return !part.isLost && part.revertedBy === undefined;
+    });
+    fates.set(of, { ...all, isLost, isElsewhere, revertedBy, isRevertedInPart: !!revertedBy && isLeft });
   }
   return fates;
 }

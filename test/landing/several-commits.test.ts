@@ -35,6 +35,28 @@ test.each([0, 1, 2])('a revert of the commit %i before the last of a pick: it la
   expect(row()).toMatchObject(STANDS);
 });
 
+test.each([
+  ['a pick', PICKED, ['HEAD~2', 'HEAD~1', 'HEAD~3']],
+  ['a merge', ['--keep-commits'], ['HEAD^2', 'HEAD~1^2~1', 'HEAD~2^2~2']],
+])('reverts of some commits of %s take it back in part, until all are reverted', (_, words, commits) => {
+  const { repository, row } = landed(...words);
+  const told = commits.map((commit) => {
+    git(repository, 'revert', '--no-edit', commit);
+    const [{ stands, reverted_in_part }] = JSON.parse(agtOk(repository, 'activity', '--json'));
+    expect([stands, row().landed.reverted_in_part]).toEqual([false, reverted_in_part]);
+    return /(in part )?reverted by \w+$/m.exec(agtOk(repository, 'activity'))?.[1];
+  });
+  expect(told).toEqual(['in part ', 'in part ', undefined]);
+});
+
+test('the revert of a merge takes back all of it', () => {
+  const { repository, row } = landed('--keep-commits');
+  git(repository, 'revert', '-m1', '--no-edit', 'HEAD');
+  expect(row().landed).toMatchObject({
+    ...{ reverted_by: git(repository, 'rev-parse', 'HEAD'), reverted_in_part: false },
+  });
+});
+
 test.each([1, 2])('a rebase drops the commit %i before the last of a pick: it lands again', (back) => {
   const { repository, row } = landed(...PICKED);
   git(repository, 'rebase', '-q', '--onto', `HEAD~${back + 1}`, `HEAD~${back}`);

@@ -162,8 +162,9 @@ function mergeWords(view: SessionStatus): string[] {
 }
 
 /** Of the newest acceptance, if the session has more than the branch. */
-function pastOf({ in_part: inPart }: Landed, { fate: { revertedBy, isLost } }: SessionStatus): string {
-  if (revertedBy !== undefined) return 'reverted since';
+function pastOf({ in_part: inPart }: Landed, { fate }: SessionStatus): string {
+  const { revertedBy, isRevertedInPart, isLost } = fate;
+  if (revertedBy !== undefined) return isRevertedInPart ? 'reverted in part' : 'reverted since';
   return isLost ? 'dropped since' : inPart ? 'accepted in part' : 'accepted before';
 }
 

@@ -62,6 +62,7 @@ export function landingJson({ commit, onto }: Pick<Landed, 'commit' | 'onto'>, f
     lost: fate.isLost,
     elsewhere: fate.isElsewhere,
     ...orNull({ now_as: fate.nowAs, reverted_by: fate.revertedBy }),
+    reverted_in_part: fate.isRevertedInPart === true,
   };
 }
 

@@ -155,7 +155,10 @@ function placeEntry({ repository, record }: Source, { session, agent }: Turn | O
   };
 }
 
-const NOT_LANDED = { onto: null, lost: false, elsewhere: false, now_as: null, reverted_by: null };
+const NOT_LANDED = {
+  ...{ onto: null, lost: false, elsewhere: false, now_as: null },
+  ...{ reverted_by: null, reverted_in_part: false },
+};
 
 function turnEntry(source: Source, turn: Turn) {
   const { number, prompt, labels, from, to, snapshots, failed, commit, files } = turn;
