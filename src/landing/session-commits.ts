@@ -82,14 +82,17 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
     for (const commit of told || []) own.delete(commit);
   }
   // After a revert, the branch has a copy of commits that land again.
-  const isEarlier = !newestLandings(record.landed).some(({ source }) => source === landed);
+  const last = newestLandings(record.landed).find(({ source }) => source === landed);
+  const isEarlier = last === undefined;
   if ((landed === undefined || isEarlier) && !isRest) return [...own];
   const isBack = isEarlier && record.landed && (await landedAs(git, record.landed, head)) === undefined;
   const touching = await commitsTouching(git, { tip, head, withCopies: isBack === true }, changes);
   if (landed !== undefined) {
     const before = await landedPaths(git, [tip, head], landed);
-    const first = changes.filter(({ path }) => !before.has(path));
-    for (const { commit } of await commitsTouching(git, { tip, head }, first)) own.add(commit);
+    // A file of which a part has landed may have commits that have not.
+    const first = last?.in_part ? changes : changes.filter(({ path }) => !before.has(path));
+    const without = landingsOf(last).findLast((one) => !one.in_part)?.source;
+    for (const { commit } of await commitsTouching(git, { tip, head, without }, first)) own.add(commit);
   }
   const telling = touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
   if (landed === undefined && !isApart) return telling;

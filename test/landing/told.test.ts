@@ -140,6 +140,24 @@ test('nor of what had landed in part, and came back with a merge of the branch',
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('only b');
 });
 
+test('the message names a commit whose file landed in part before another file did', () => {
+  const lines = (first: string, last: string) => `${first}\n${'line\n'.repeat(20)}${last}\n`;
+  const { repository, sandbox } = makeSession({ a: lines('a', 'z'), b: 'b\n' });
+  for (const [name, text] of [
+    ['A first', lines('A', 'z')],
+    ['A last', lines('A', 'Z')],
+  ] as const) {
+    write(join(sandbox, 'a'), text);
+    git(sandbox, 'commit', '-qam', name);
+  }
+  write(join(sandbox, 'b'), 'B\n');
+  write(join(sandbox, 'new'), 'new\n');
+  agtOk(repository, 'accept', 's1', '--commits', 'agt/s1~1', '--keep');
+  agtOk(repository, 'accept', 's1', '--include', 'b', '--keep');
+  agtOk(repository, 'accept', 's1', '--keep');
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('A last');
+});
+
 test('the message names a commit that changed a file which the branch has renamed', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n', b: '1\n2\n3\n4\n5\n6\n' });
   write(join(sandbox, 'c'), 'c\n');
