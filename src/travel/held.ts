@@ -28,7 +28,8 @@ export async function debtOf(session: Session, tip: string | undefined, wanted: 
   const [share] = readShares(session).copies;
   const { remote = wanted, refs, pushed_at = null, failed = null } = share ?? {};
   const sent = refs?.['tip'];
-  if (tip === undefined || remote === undefined || sent === tip || share?.arrived === tip) return undefined;
+  const hasAll = share !== undefined && [undefined, sent, share.arrived].includes(tip);
+  if (remote === undefined || hasAll) return undefined;
   const snapshots = await snapshotsSince(session, sent, tip);
   return { remote, snapshots, pushed_at, failed };
 }

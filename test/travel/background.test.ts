@@ -203,8 +203,10 @@ test('if one session is on a remote, those on none are named without agt.push, a
   agtOk(here, 'accept', 'part', '--untracked=all', '--exclude', 'rest');
   expect(agtOk(here, 'status')).not.toContain('on no remote');
   agtOk(here, 'session', 'push', 'away');
+  agtOk(here, 'session', 'new', '--id', 'unsaved');
+  write(join(sessionOf(here, 'unsaved').sandbox, 'x'), 'in no snapshot yet\n');
   expect(agtOk(here, 'status')).toContain(
-    '1 session on no remote (agt session push --all): open\n' +
+    '2 sessions on no remote (agt session push --all): open, unsaved\n' +
       '2 ended sessions on no remote, with work that no branch has (agt session push ID): gone, part\n',
   );
   const ended = () => JSON.parse(agtOk(here, 'status', '--json')).ended_on_no_remote;
