@@ -2,8 +2,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { makeSession, sessionOf } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 const LINES = 'one of the lines\ntwo of the lines\nthree of the lines\n';
@@ -35,11 +35,31 @@ test('lines that are not there are refused as git refuses them', () => {
 
 test('for programs, the field of a folder is not that of a session', () => {
   const cwd = checkout();
-  const own = () => agtOk(cwd, 'blame', '--porcelain', 'new').match(/^agt-(folder|session) .*$/m)?.[0];
-  expect(own()).toBe(`agt-folder ${basename(cwd)}`);
-  agtOk(cwd, 'new', 's1', '--with-changes');
+  const own = () => agtOk(cwd, 'blame', '--porcelain', 'new').match(/^agt-(folder|session) .*$/gm);
+  expect(own()).toEqual(Array(3).fill(`agt-folder ${basename(cwd)}`));
+  agtOk(cwd, 'new', 's1');
+  write(join(sessionOf(cwd, 's1').sandbox, 'new'), 'of the session\n');
+  rmSync(join(cwd, 'new'));
   agtOk(cwd, 'accept', 's1', '--untracked=all', '-m', 'landed');
-  expect(own()).toBe('agt-session s1');
+  expect(own()).toEqual(['agt-session s1']);
+});
+
+test.each([
+  ['new', 's1', '--with-changes'],
+  ['fork', '--id', 's1'],
+])('lines that a session has had from the checkout keep their author: agt %s', (...words) => {
+  const cwd = checkout();
+  agtOk(cwd, ...words);
+  write(join(sessionOf(cwd, 's1').sandbox, 'new'), `${LINES}of the session\n`);
+  if (words[0] === 'fork') rmSync(join(cwd, 'new'));
+  const env = { GIT_AUTHOR_DATE: '', GIT_COMMITTER_DATE: '' };
+  expect(run(AGT, ['accept', 's1', '--untracked=all', '-m', 'landed'], { cwd, env }).exitCode).toBe(0);
+  const authors = () => agtOk(cwd, 'blame', 'new').match(/(?<=\().*?(?= \d{4}-)/g);
+  const expected = [...Array(3).fill(`claude ${basename(cwd)} turn 1 Bash`), 'you or an agent in s1'];
+  expect(authors()?.map((author) => author.trim())).toEqual(expected);
+  // The checkout has all of them in its snapshots now.
+  agtOk(cwd, 'snapshot');
+  expect(authors()?.map((author) => author.trim())).toEqual(expected);
 });
 
 test('-C before the command names a directory, and after it finds lines of other files', () => {

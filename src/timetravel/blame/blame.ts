@@ -170,9 +170,11 @@ async function noteCommits(
       if (merges.length > 0) await noteByMerges(request, commit, lines, merges, origins);
       else if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
       if (sessions.length === 0) await noteByBranches(request, left(), await maps.branches, origins);
-      // The user may have dropped an acceptance, and written this commit since.
-      if (work && stepsOfLines && sessions.length === 0)
-        await noteByFolder(request, work, stepsOfLines, left(), origins);
+      // The user may have dropped an acceptance, and written this commit since. A session may have begun with lines of
+      // the folder.
+      const open = isExact ? lines.filter((line) => origins.get(line)?.turn === undefined) : left();
+      if (work && stepsOfLines && (isExact || sessions.length === 0))
+        await noteByFolder(request, work, stepsOfLines, open, origins);
     }
   };
   await (work === undefined ? noteEach() : withStepsOfLines(work.session, work.history, noteEach));
