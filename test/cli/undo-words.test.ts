@@ -5,24 +5,7 @@ import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
-
-function makeFolder() {
-  const folder = makeRepository({ a: 'a\n', b: 'b\n' });
-  const agent = agentIn(folder, 'claude-code', 'c-1');
-  let calls = 0;
-  const turn = (prompt: string, ...works: (() => void)[]) => {
-    agent.says(prompt);
-    for (const work of works) {
-      const id = String(++calls);
-      agent.begins(id);
-      work();
-      agent.ends(id);
-    }
-    agent.stops();
-  };
-  const edit = (name: string, text: string) => () => write(join(folder, name), text);
-  return { folder, turn, edit };
-}
+import { makeFolder } from './turns-in-folder.ts';
 
 test("the commits that a sync has brought are nobody's own changes", () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
@@ -72,18 +55,6 @@ test('files, and the call or the turn', () => {
     'undone: turn "one" in a, and nothing else\n',
   );
   expect(agtOk(folder, 'undo')).toContain('\nundone: "undo of turn 1 in a"\nnow at "undo of turn 3", ');
-});
-
-test('the diff of a turn has what the list of turns has, also after an undo within a call', () => {
-  const { folder, turn, edit } = makeFolder();
-  turn('one', edit('kept', '1\n'), () => {
-    edit('undone', '2\n')();
-    agtOk(folder, 'undo');
-    edit('after', '3\n')();
-  });
-  const [listed] = JSON.parse(agtOk(folder, 'snapshot', 'list', '--turns', '--json'));
-  expect(listed.files.map(({ path }: { path: string }) => path).join('\n')).toBe('kept\nundone\nafter');
-  expect(agtOk(folder, 'snapshot', 'diff', '--turn', '1', '--name-only')).toBe('kept\nundone\nafter');
 });
 
 test('a warning of own changes says whether work of the agent goes with them', () => {

@@ -10,6 +10,7 @@ import { isAttached, recordNamed } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { isBroughtIn } from '../../../snapshot/format.ts';
+import type { Snapshot } from '../../../snapshot/history.ts';
 import { unquoted } from '../../../timetravel/blame/porcelain.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import {
@@ -19,6 +20,7 @@ import {
   relativeToSandbox,
   shownPath,
 } from '../../../timetravel/session-paths.ts';
+import { compareWithPrevious } from '../../../timetravel/timeline.ts';
 import { spansOf } from '../../../timetravel/turn-files.ts';
 import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
 import {
@@ -97,9 +99,12 @@ export const sessionDiff = defineSessionCommand({
     };
     const pairs =
       args.turn === undefined
-        ? [await chooseEnds(session, args, context.now())]
+        ? [{ ...(await chooseEnds(session, args, context.now())), without: [] }]
         : await endsOfTurn(session, args, args.turn);
-    const requests = pairs.map((ends) => ({ ...ends, pathspecs }));
+    const requests = pairs.map(({ without, ...ends }) => ({
+      ...ends,
+      pathspecs: (ambiguous: AmbiguousFolders) => [...pathspecs(ambiguous), ...without],
+    }));
     const list: unknown[] = [];
     let exitCode: number = EXIT.done;
     for (const request of requests) {
@@ -111,16 +116,24 @@ export const sessionDiff = defineSessionCommand({
   },
 });
 
-/** The steps of a turn that follow each other are one comparison. */
+/** One comparison, unless others have changed the same files between the steps of the turn. */
 async function endsOfTurn(session: Session, { a, base, with: other }: Ends, number: string) {
   if (base || other !== undefined || a !== undefined)
     throw usageError('--turn compares by itself', 'leave out the snapshots, --base and --with');
   const authored = await readAuthors(session);
-  const snapshots = new Map(authored.steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
-  return spansOf(turnNumbered(session, authored, number)).map((span) => ({
-    before: snapshots.get(span.previous ?? '') ?? ('start' as const),
-    after: span,
-  }));
+  const { steps } = turnNumbered(session, authored, number);
+  const all = authored.steps.map(({ snapshot }) => snapshot);
+  const before = (one: Snapshot) => all.find(({ commit }) => commit === one.previous) ?? ('start' as const);
+  const [first, last] = [steps[0] as Snapshot, steps.at(-1) as Snapshot];
+  const since = all.slice(all.indexOf(first), all.indexOf(last) + 1);
+  const changes = await compareWithPrevious(session.git, since);
+  const pathsOf = (some: readonly Snapshot[]) =>
+    new Set(some.flatMap(({ commit }) => changes.get(commit)?.map(({ path }) => path) ?? []));
+  const others = pathsOf(since.filter((one) => !steps.includes(one)));
+  if (before(first) === 'start' || !pathsOf(steps).isDisjointFrom(others))
+    return spansOf({ steps }).map((after) => ({ before: before(after), after, without: [] }));
+  const without = [...others].map((path) => ({ magic: ':(exclude,literal)', path: displayPath(path) }));
+  return [{ before: before(first), after: last, without }];
 }
 
 /** Bytes of a patch that a person can read. */
