@@ -6,6 +6,7 @@ import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { diffSnapshots } from '../snapshot/tree.ts';
 import type { readSteps } from './restore/steps.ts';
+import { isLeft } from './turn-files.ts';
 
 export interface Stray {
   readonly snapshot: Snapshot;
@@ -32,7 +33,7 @@ async function hasMovedRefs(git: Git, before: string, commit: string, newest: Sn
 
 /** Newest first. */
 export async function readStrays(
-  { git }: Session,
+  session: Session,
   { history, steps, current }: Awaited<ReturnType<typeof readSteps>>,
   since: Date,
 ): Promise<Stray[]> {
@@ -47,6 +48,7 @@ export async function readStrays(
     const atWork = during.map((name) => known.get(conversationIn(name)) ?? 'another agent');
     return [...new Set([...(call && bySession ? [bySession] : []), ...atWork])];
   };
+  const { git } = session;
   const [newest] = history;
   const changed = async (from: string, to = from) =>
     (await diffSnapshots(git, from, to)).map(({ path }) => path);
@@ -58,8 +60,11 @@ export async function readStrays(
     const now = newest?.commit === commit ? own : await changed(before, newest?.commit);
     const paths = own.filter((path) => now.includes(path));
     const isLast = steps[current]?.commits.includes(commit) === true;
+    const isThere = async () =>
+      newest?.commit === commit || (newest && isLeft(session, newest, { steps: [snapshot] }));
     const stands =
-      paths.length > 0 || (own.length === 0 && (await hasMovedRefs(git, before, commit, newest)));
+      (paths.length > 0 && (await isThere())) ||
+      (own.length === 0 && (await hasMovedRefs(git, before, commit, newest)));
     if (stands) strays.push({ snapshot, sessions: sessionsOf(snapshot), before, paths, isLast });
   }
   return strays;

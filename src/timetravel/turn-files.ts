@@ -43,7 +43,12 @@ export async function turnLeft(session: Session, { steps, turns }: AuthoredHisto
 }
 
 /** An undo of paths or of a step has left the rest. Lines in a conflict stay, as somebody has decided. */
-async function isLeft(session: Session, tip: Snapshot, turn: TurnSteps, undone: Undone = new Set()) {
+export async function isLeft(
+  session: Session,
+  tip: Snapshot,
+  turn: Pick<TurnSteps, 'steps'>,
+  undone: Undone = new Set(),
+) {
   const spans = spansOf(turn).toReversed();
   const isUndone = areIn(spans, undone);
   const { wanted, conflicts } = await without(session, tip, spans, isUndone ? 'ours' : 'refuse');

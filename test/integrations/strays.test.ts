@@ -79,6 +79,15 @@ test('a person has gone on: the way back names the files of the call alone, and 
   expect(JSON.parse(agtOk(repository, 'status', '--json')).folder.by_sessions).toEqual([]);
 });
 
+test('a person has taken it back by git and gone on in the file: agt status tells of it no longer', () => {
+  const { repository, sandbox } = makeSession({ x: 'x\n2\n3\n4\n' });
+  shell(sandbox, `sed -i s/x/agent/ ${repository}/x`);
+  git(repository, 'checkout', '-q', 'x');
+  writeFileSync(join(repository, 'x'), 'x\n2\n3\n4\nof a person\n');
+  agtOk(repository, 'snapshot');
+  expect(JSON.parse(agtOk(repository, 'status', '--json')).folder.by_sessions).toEqual([]);
+});
+
 test('calls at once, one that failed, and one whose end no event tells', () => {
   const { repository, sandbox } = makeSession(FILES);
   const [one, two, three] = ['1', '2', '3'].map((name) => `touch ${repository}/${name}`);
