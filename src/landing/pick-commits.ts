@@ -14,7 +14,7 @@ import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothing } from './landing-errors.ts';
 import { commitTree, copyCommit } from './make-commit.ts';
 import { withTrailer } from './message.ts';
-import { commitsTouching, isThere } from './session-commits.ts';
+import { commitsTouching, isThere, ownOfMerges } from './session-commits.ts';
 import { changesSince, ownChangesOf, treesOfStep } from './snapshot-step.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { mergeWithBase, type Sides, type Workbench } from './workbench.ts';
@@ -28,10 +28,8 @@ export async function pickCommits(
   const head = await gitText(session.sandboxGit, ['rev-parse', '--verify', 'HEAD^{commit}']);
   /** What the session has from people. */
   const without = await findStartApart(session, git, head, target.from);
-  const picks = await resolvePicks(session, request, [
-    target.onto,
-    ...(without === undefined ? [] : [without]),
-  ]);
+  const left = without === undefined ? [] : [without];
+  const picks = await resolvePicks(session, request, [target.onto, ...left]);
   const commits = picks.filter((pick) => typeof pick === 'string');
   await refuseSessionFolders(session.git, commits);
   const { steps, untracked, leftOut, whole } = await stepsOf(session, picks, request);
@@ -77,9 +75,14 @@ export async function pickCommits(
   const warnings = there.map((name) => `${name}: on ${shortBranch(target.onto)} before, and changes nothing`);
   const lacking = await diffTrees(git, source ?? tip, head);
   const others = await commitsTouching(git, { tip, head, without }, lacking);
-  const apart = others.filter(({ commit }) => !picks.includes(commit));
-  const known = await Promise.all(apart.map(({ commit }) => isThere(git, commit, tip, tree)));
-  const leftOutCommits = apart.filter((_, i) => !known[i]);
+  const known = await Promise.all(others.map(({ commit }) => isThere(git, commit, tip, tree)));
+  const missing = new Set(lacking.map(({ path }) => path));
+  const range = [head, '--not', tip, ...left];
+  const merges = (await ownOfMerges(bench, tip, range)).filter(({ changes }) =>
+    changes.some(({ path }) => missing.has(path)),
+  );
+  const apart = [...others.filter((_, i) => !known[i]), ...merges];
+  const leftOutCommits = apart.filter(({ commit }) => !picks.includes(commit));
   return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings };
 }
 

@@ -14,6 +14,7 @@ import { newestLandings } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
 import type { SandboxContent } from './sandbox-content.ts';
+import { type Conflict, mergeInMemory, type Workbench } from './workbench.ts';
 
 interface Touching {
   readonly tip: string;
@@ -45,6 +46,22 @@ export async function commitsTouching(
 function namedCommit(line: string): NamedCommit {
   const [commit = '', ...words] = line.split(' ');
   return { commit, subject: words.join(' ') };
+}
+
+/** The merges of a range that change files beside what they join, as an amended one does: not if `tip` has the changes. */
+export async function ownOfMerges(bench: Workbench, tip: string, range: readonly string[]) {
+  const { git } = bench;
+  const words = ['log', '--min-parents=2', '--max-parents=2', '--no-show-signature', '--format=%H %s'];
+  const onto = (await resolveObject(git, `${tip}^{tree}`)) ?? '';
+  const found: (NamedCommit & { changes: DiffEntry[]; conflicts: readonly Conflict[] })[] = [];
+  for (const merge of (await gitLines(git, [...words, ...range, '--'])).map(namedCommit)) {
+    const [first, second] = [`${merge.commit}^1`, `${merge.commit}^2`];
+    const { tree, conflicts = [] } = await mergeInMemory(bench, first, second);
+    const changes = await diffTrees(git, tree, merge.commit);
+    const isThere = async () => (await mergeTrees(git, tree, onto, `${merge.commit}^{tree}`)) === onto;
+    if (changes.length > 0 && !(await isThere())) found.push({ ...merge, changes, conflicts });
+  }
+  return found;
 }
 
 interface LandingWork {

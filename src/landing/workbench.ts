@@ -57,7 +57,8 @@ export type Merged =
 export async function mergeInMemory(bench: Workbench, ours: string, theirs: string): Promise<Merged> {
   reportProgress('merging');
   await layOutAttributes(bench.git, ours);
-  const args = [...FSYNC_ARGS, 'merge-tree', '--write-tree', '-z', ours, theirs];
+  const words = ['merge-tree', '--write-tree', '--allow-unrelated-histories', '-z'];
+  const args = [...FSYNC_ARGS, ...words, ours, theirs];
   const run = await runGit(bench.git, args);
   if (run.exitCode !== 0 && run.exitCode !== 1) throw gitFailed(args, run);
   const fields = run.stdout.toString('latin1').split('\0');

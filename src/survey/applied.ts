@@ -5,7 +5,7 @@
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitText } from '../git/run/git.ts';
 import type { Comparison, GraphCommit } from './commit-graph.ts';
-import { inverseOf, readPatches } from './patches.ts';
+import { inverseOf, isStillThere, readPatches } from './patches.ts';
 import { ENTRIES, findReverts, parseEntries } from './reverts.ts';
 
 type Question = Comparison & { readonly head: string };
@@ -13,8 +13,12 @@ type Question = Comparison & { readonly head: string };
 /** How many commits of the branch agt compares with a squash, the newest ones: each needs a diff. */
 const SQUASHES = 100;
 
-/** One process for all. Undefined if git failed. */
-export function findApplied(git: Git, questions: readonly Question[]): boolean[] | undefined {
+/** One process for all. Undefined if git failed. `joined`: by merge, the tree that git makes of its sides. */
+export function findApplied(
+  git: Git,
+  questions: readonly Question[],
+  joined: ReadonlyMap<string, string> = new Map(),
+): boolean[] | undefined {
   const plans = questions.map(plan);
   const pairs = [
     ...new Set(
@@ -28,7 +32,7 @@ export function findApplied(git: Git, questions: readonly Question[]): boolean[]
   if (pairs.length === 0) return questions.map(() => false);
   const ids = readPatches(git, pairs);
   if (ids === undefined) return undefined;
-  return plans.map(({ tip, copies, candidates, squash, single }) => {
+  return plans.map(({ tip, ahead, copies, candidates, squash, single }) => {
     const copyOf = (from: readonly string[], pair: string) => {
       const [id, inverse] = [ids.get(pair)?.id, ids.get(inverseOf(pair))?.id];
       const isIt = (other: string | undefined) => other !== undefined && (other === id || other === inverse);
@@ -41,9 +45,12 @@ export function findApplied(git: Git, questions: readonly Question[]): boolean[]
       const revertedBy = findReverts(git, tip, commits);
       return commits.every((commit) => revertedBy(commit) === undefined);
     };
+    // A merge may have more than its sides, which no copy has.
+    const isThere = ({ oid }: GraphCommit) =>
+      isStillThere(git, { base: joined.get(oid) ?? oid, files: oid, tip });
     return (
-      stand(copies.map((pair) => copyOf(candidates, pair))) ||
-      stand(single.map((pair) => copyOf(squash, pair)))
+      stand(single.map((pair) => copyOf(squash, pair))) ||
+      (stand(copies.map((pair) => copyOf(candidates, pair))) && ahead.filter(isMerge).every(isThere))
     );
   });
 }
@@ -86,6 +93,8 @@ export async function isTakenBack(git: Git, commit: string, tip: string): Promis
   return isBack;
 }
 
+export const isMerge = ({ parents }: GraphCommit) => parents.length > 1;
+
 /** Commits with the one that each is compared with, as `git diff-tree --stdin` reads them. */
 function plan({ head, tip, base, ahead, behind }: Question) {
   const pair = ({ oid, parents }: GraphCommit) => `${oid} ${parents[0] ?? ''}`;
@@ -99,6 +108,7 @@ function plan({ head, tip, base, ahead, behind }: Question) {
   const squash = base === undefined ? [] : ownBehind.slice(0, SQUASHES);
   return {
     tip,
+    ahead,
     copies: mayBeRebased ? own.map(pair) : [],
     candidates: mayBeRebased ? candidates.map(pair) : [],
     squash: squash.map(pair),

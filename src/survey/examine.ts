@@ -10,7 +10,7 @@ import type { StatusEntry } from '../git/objects/status.ts';
 import { readGitConfig } from '../git/run/config.ts';
 import type { Git } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { findApplied } from './applied.ts';
+import { findApplied, isMerge } from './applied.ts';
 import type { Comparison } from './commit-graph.ts';
 import { type KnownMerges, openKnownMerges } from './known-merges.ts';
 import { type Merge, Merger } from './merger.ts';
@@ -266,10 +266,13 @@ async function mergedOf(
   // A merge of commits that cancel each other out changes nothing either, and proves nothing.
   const isIn = (asked: (typeof all)[number]) => changes?.get(asked.oid) === '' && asked.changesFiles;
   const open = unknown.filter((asked) => !isIn(asked));
-  const applied = findApplied(
-    merger.git,
-    open.map(({ one, home }) => ({ head: one.work.head, ...home })),
+  const merges = open.flatMap(({ home: { ahead, tip } }) =>
+    ahead.filter(isMerge).map(({ oid }) => ({ into: tip, oid })),
   );
+  const joined = new Map<string, string>();
+  await merger.merge(merges, (oid, _conflicts, _isEmpty, tree) => joined.set(oid, tree));
+  const questions = open.map(({ one, home }) => ({ head: one.work.head, ...home }));
+  const applied = findApplied(merger.git, questions, joined);
   const isApplied = new Map(open.map((asked, i) => [asked, applied?.[i] === true]));
   const answers = new Map(all.map((asked) => [asked, known.get('merged', asked.oid)]));
   for (const asked of unknown) {
