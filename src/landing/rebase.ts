@@ -1,7 +1,9 @@
 /** `agt session sync --rebase`: predicted in memory, and done by git. */
 import { closeSync, readFileSync } from 'node:fs';
 import { namelessFile } from '../disk/nameless-file.ts';
-import { AgtError, attempt } from '../errors.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError, attempt, FEW, listSome } from '../errors.ts';
+import { shortOid } from '../git/files/ref-files.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { type Git, gitBytes, gitLines, gitText, runGit } from '../git/run/git.ts';
@@ -9,6 +11,7 @@ import { endProgress } from '../process/progress.ts';
 import type { Session } from '../session/session.ts';
 import { copyCommit } from './make-commit.ts';
 import { commitFirst } from './message.ts';
+import { ownOfMerges } from './session-commits.ts';
 import { syncWith } from './target.ts';
 import { type Merged, mergeWithBase, type Workbench } from './workbench.ts';
 
@@ -25,6 +28,27 @@ export async function refuseUncommitted(
   const paths = entries.map(({ path }) => path);
   const other = commits > 0 ? [`or merge "${branch}": ${syncWith(session.record, branch)}`] : [];
   throw new AgtError(problem, { hints: [await commitFirst(session, paths), ...other] });
+}
+
+/** A rebase makes no merge anew: git would drop what one has beside its sides. Of a conflict that one solved, git tells. */
+export async function refuseOwnOfMerges(session: Session, bench: Workbench, plan: Rebased): Promise<void> {
+  const { branch, commits, tip, head, without } = plan;
+  const { session_id: id } = session.record;
+  const range = [`${tip}..${head}`, ...without.map((one) => `^${one}`)];
+  for (const { commit, changes, conflicts } of await ownOfMerges(bench, tip, range)) {
+    const solved = new Set(conflicts.map(({ path }) => path));
+    const own = changes.map(({ path }) => displayPath(path)).filter((path) => !solved.has(path));
+    if (own.length === 0) continue;
+    const what = `what the merge ${shortOid(commit)} has beside its sides, in ${listSome(own, FEW)}`;
+    const other = commits > 0 ? [`merge "${branch}": ${syncWith(session.record, branch)}`] : [];
+    throw new AgtError(`a rebase of "${id}" would drop ${what}; nothing has changed`, { hints: other });
+  }
+}
+
+interface Rebased extends Record<'branch' | 'tip' | 'head', string> {
+  /** Of the branch, that the sandbox lacks. */
+  readonly commits: number;
+  readonly without: readonly string[];
 }
 
 /** As `git rebase` would, in memory. `without`: commits whose histories stay out as well. */

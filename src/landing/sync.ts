@@ -27,7 +27,7 @@ import { notCommitted } from './landing-errors.ts';
 import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap, refuseStaged } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
-import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
+import { copyOnto, rebaseByGit, rebaseInMemory, refuseOwnOfMerges, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
 import {
   afterSync,
@@ -210,6 +210,7 @@ async function conflictsOfSync(session: Session, plan: SyncResult) {
   const join = `git -C ${shellQuote(sandboxGit.cwd)} merge --allow-unrelated-histories ${shellQuote(branch)}`;
   if (operation === 'merge') await mergeBase(sandboxGit, tip, head, `join them all the same: ${join}`);
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
+    if (operation === 'rebase') await refuseOwnOfMerges(session, bench, { ...plan, tip });
     const merged = await (operation === 'merge'
       ? mergeInMemory(bench, head, tip)
       : rebaseInMemory(bench, head, tip, without));

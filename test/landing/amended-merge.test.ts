@@ -1,5 +1,5 @@
 /** The agent amends the merge that a sync has made: the merge has work that no other commit has. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -28,4 +28,22 @@ test('--commits names it as left out, and its work does not go with the branches
   agtOk(repository, 'undo', 's1');
   expect(agtOk(repository, 'accept', 's1')).toContain('1 file changed, +1 -0\n  M h\n');
   agtOk(repository, 'remove', 's1', '--delete-branch');
+});
+
+test('sync --rebase refuses to drop it, unless the branch has it', () => {
+  write(join(repository, 'g'), 'more\n');
+  git(repository, 'commit', '-qam', 'more');
+  const before = git(sandbox, 'rev-parse', 'HEAD');
+  for (const option of ['-n', '--json'])
+    expect(agt(repository, 'sync', 's1', '--rebase', option)).toMatchObject({
+      exitCode: 1,
+      stderr: `error: a rebase of "s1" would drop what the merge ${merge} has beside its sides, in h; nothing has changed\nhint: merge "main": agt sync s1\n`,
+    });
+  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(before);
+  agtOk(repository, 'accept', 's1', '--keep');
+  write(join(sandbox, 'new'), 'new\n');
+  git(sandbox, 'add', 'new');
+  git(sandbox, 'commit', '-qm', 'new');
+  expect(agtOk(repository, 'sync', 's1', '--rebase')).toContain('rebased ');
+  expect(readFileSync(join(sandbox, 'h'), 'utf8')).toBe('h\nimportant\n');
 });
