@@ -6,12 +6,14 @@ import { FEW, listSome, plural } from '../errors.ts';
 import { landedRef, reviewRef, shadowNamespaces, takenRef, tipRef } from '../filter/agent-refs.ts';
 import { objectName } from '../git/objects/commits.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
-import { readObjects } from '../git/objects/object-reader.ts';
-import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { findObjects, readObjects } from '../git/objects/object-reader.ts';
+import { type DiffEntry, diffTrees, diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { shownFiles } from '../git/objects/status.ts';
 import { gitAnswer, gitBytes, gitLines, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
 import { once } from '../once.ts';
+import type { Repository } from '../repository/repository.ts';
+import { landingsOf } from '../session/landings.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
@@ -53,8 +55,13 @@ export async function unsavedWork(
   cancelled?: string,
 ): Promise<string[]> {
   const { length: stashed } = await stashEntries(session);
+  const unmerged = await unmergedWork(session, refs, cancelled);
+  const dropped = unmerged.length > 0 ? [] : await droppedFiles(session, refs);
   return [
-    ...(await unmergedWork(session, refs, cancelled)),
+    ...unmerged,
+    ...(dropped.length === 0
+      ? []
+      : [`files that have landed, and that no branch has now (${listSome(dropped, FEW)})`]),
     ...(stashed === 0 ? [] : [plural(stashed, 'stashed change')]),
   ];
 }
@@ -91,6 +98,24 @@ async function unmergedWork(session: Session, refs: readonly string[], cancelled
   const landed = record.landed?.in_part ? undefined : await landedSource(repository.git, record, head);
   if (landed && (await isAncestor(repository.git, head, landed))) return unsaved;
   return openCommits(head, tip === undefined ? 'in its last snapshot' : 'on its work branch');
+}
+
+/** Those of acceptances of which a branch has another form, as after an amend, that has nothing of these files. */
+async function droppedFiles({ git, repository, record }: Session, refs: readonly string[]) {
+  const dropped: DiffEntry[] = [];
+  for (const { commit, from, onto } of landingsOf(record.landed)) {
+    const found = await findObjects(git, [commit, from, onto]);
+    if (found.includes(undefined) || (await isAncestor(git, commit, onto))) continue;
+    const changed = (to: string) => diffTrees(git, from, to, { countLines: false });
+    const since = new Set((await changed(onto)).map(({ path }) => path));
+    const gone = (await changed(commit)).filter(({ path, after }) => after && !since.has(path));
+    if (gone.length === 0) continue;
+    const words = ['rev-list', '--objects', ...othersThan(repository, refs), '--not', from, '--'];
+    const newer = (await gitLines(git, words)).map((line) => line.split(' ')[0]);
+    const there = new Set([...newer, ...(await listTree(git, from, 'files')).map(({ oid }) => oid)]);
+    dropped.push(...gone.filter(({ after }) => !there.has(after?.oid)));
+  }
+  return dropped.map(({ path }) => displayPath(path));
 }
 
 /**
@@ -206,10 +231,15 @@ export async function unmergedCommits(
   refs: readonly string[] = refsOfSession(session.record),
 ): Promise<number> {
   const { repository } = session;
-  const shadows = shadowNamespaces(repository.prefixes).map((namespace) => `${namespace}*`);
-  const excluded = [...refs, ...shadows].map((ref) => `--exclude=${ref}`);
-  const merged = [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
-  const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
+  const others = othersThan(repository, refs);
+  const args = ['rev-list', '--count', commit, '--not', ...others, '--'];
   const unmerged = Number(await gitText(repository.git, args));
   return unmerged === 0 || (await isMerged(session, commit)) ? 0 : unmerged;
+}
+
+/** Words for git: the branches of others, and the tags. */
+function othersThan({ prefixes }: Repository, refs: readonly string[]): string[] {
+  const shadows = shadowNamespaces(prefixes).map((namespace) => `${namespace}*`);
+  const excluded = [...refs, ...shadows].map((ref) => `--exclude=${ref}`);
+  return [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
 }

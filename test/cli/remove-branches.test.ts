@@ -70,6 +70,29 @@ test('--delete-branch loses nothing of a build, of what has landed, of what a fo
   expect(agt(repository, 'remove', 's2', '--delete-branch').stderr).toContain('(gone.txt)');
 });
 
+test('a file that the user takes out of an acceptance by an amend is lost with the branches', () => {
+  const { repository, sandbox } = makeSession({ 'a.txt': 'a\n' });
+  for (const name of ['a.txt', 'committed', 'open']) {
+    write(join(sandbox, name), 'work\n');
+    if (name !== 'open') git(sandbox, 'add', '.');
+  }
+  git(sandbox, 'commit', '-qm', 'work');
+  agtOk(repository, 'accept', 's1', '--keep', '--untracked=all');
+  write(join(repository, 'a.txt'), 'better work\n');
+  const remove = () => agt(repository, 'remove', 's1', '--delete-branch', '-n').stderr;
+  git(repository, 'commit', '-qa', '--amend', '--no-edit');
+  expect(remove()).toBe('');
+  git(repository, 'rm', '-q', 'committed', 'open');
+  git(repository, 'commit', '-q', '--amend', '--no-edit');
+  const stays = 'files that have landed, and that no branch has now (committed, open)';
+  expect(remove()).toContain(`error: session "s1" has ${stays}; --delete-branch would lose this work`);
+  expect(agt(repository, 'remove', '--merged', '-n').stderr).toContain(`note: s1 stays: ${stays}\n`);
+  git(repository, 'reset', '-q', '--hard', 'HEAD@{1}');
+  git(repository, 'rm', '-q', 'committed', 'open');
+  git(repository, 'commit', '-qm', 'Without them');
+  expect(remove()).toBe('');
+});
+
 test('a copy of a file that the checkout has is not lost', () => {
   const { repository, sandbox } = makeSession({ '.gitignore': '.env\n' });
   for (const top of [repository, sandbox]) write(join(top, '.env'), 'KEY=1\n');
