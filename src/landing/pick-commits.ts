@@ -5,10 +5,11 @@ import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../git/run/git.ts';
+import { acceptances } from '../session/landings.ts';
 import { uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { findStartApart, landedSource, tipWithFamily } from '../survey/merged.ts';
+import { findStartApart, landedSource, ownCommits, tipWithFamily } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothing } from './landing-errors.ts';
@@ -29,7 +30,7 @@ export async function pickCommits(
   /** What the session has from people. */
   const without = await findStartApart(session, git, head, target.from);
   const left = without === undefined ? [] : [without];
-  const picks = await resolvePicks(session, request, [target.onto, ...left]);
+  const picks = await resolvePicks(session, request, target.onto, left);
   const commits = picks.filter((pick) => typeof pick === 'string');
   await refuseSessionFolders(session.git, commits);
   const { steps, untracked, leftOut, whole } = await stepsOf(session, picks, request);
@@ -129,12 +130,13 @@ async function stepsOf(session: Session, picks: readonly Pick[], request: Accept
 type Pick = string | Snapshot;
 
 /**
- * Names of commits, ranges such as `A..B`, and snapshots; a range in the order of its history, oldest first, without the
- * commits of `without`, and without merges.
+ * Names of commits, ranges such as `A..B`, and snapshots; a range in the order of its history, oldest first, without merges,
+ * without the commits of `without`, and without those of the branch that the session has not made.
  */
 async function resolvePicks(
   session: Session,
   { commits: list, now }: AcceptRequest,
+  onto: string,
   without: readonly string[],
 ): Promise<Pick[]> {
   const sandbox = session.sandboxGit;
@@ -147,7 +149,7 @@ async function resolvePicks(
   const found: Pick[] = [];
   for (const name of names) {
     const isNumber = /^@(\{\d+\})?$/.test(name);
-    const commits = isNumber ? undefined : await resolveCommits(sandbox, name, without);
+    const commits = isNumber ? undefined : await resolveCommits(session, name, onto, without);
     const snapshot =
       history.find(({ commit, call }) => commit === commits?.[0] || call?.id === name) ??
       (commits === undefined ? await findStep(session, history, name, now) : undefined);
@@ -169,14 +171,22 @@ async function namesIn(git: Git, history: readonly Snapshot[], part: string): Pr
 
 /** Undefined if there is no such commit. */
 async function resolveCommits(
-  git: Git,
+  session: Session,
   name: string,
+  onto: string,
   without: readonly string[],
 ): Promise<string[] | undefined> {
-  const isRange = name.includes('..');
-  if (!isRange && (await resolveObject(git, `${name}^{commit}`)) === undefined) return undefined;
-  const some = isRange ? ['--no-merges', name, '--not', ...without] : ['--max-count=1', name];
-  return gitLines(git, ['rev-list', '--reverse', '--topo-order', ...some, '--']);
+  const { record, sandboxGit: git } = session;
+  const list = (...some: string[]) => gitLines(git, ['rev-list', '--reverse', '--topo-order', ...some, '--']);
+  if (!name.includes('..')) {
+    const isThere = (await resolveObject(git, `${name}^{commit}`)) !== undefined;
+    return isThere ? list('--max-count=1', name) : undefined;
+  }
+  const range = ['--no-merges', name, '--not', ...without];
+  const [all, open] = await Promise.all([list(...range), list(...range, onto)]);
+  const own = all.length === open.length ? new Set() : await ownCommits(session);
+  const landed = acceptances(record);
+  return all.filter((one) => open.includes(one) || (own.has(one) && !landed.has(one)));
 }
 
 async function findStep(session: Session, history: readonly Snapshot[], name: string, now: Date) {

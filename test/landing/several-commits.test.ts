@@ -87,3 +87,13 @@ test('of kept commits git has all, and the refusal names the revert of one', () 
   const { stderr } = agt(repository, 'accept', 's1');
   expect(stderr).toContain(`to land that again, on "main": git revert ${by.slice(0, 10)}\n`);
 });
+
+test('kept commits of which the user has reverted one are the same by their names and as a range', () => {
+  const { repository } = landed('--keep-commits');
+  git(repository, 'revert', '--no-edit', 'agt/s1~1');
+  const [named, range] = [PICKED, ['--commits', 'agt/s1~3..agt/s1']].map((words) =>
+    agt(repository, 'accept', 's1', '-n', ...words),
+  );
+  expect(named).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(', +1 -0\n  A n2\n') });
+  expect(range).toEqual(named);
+});
