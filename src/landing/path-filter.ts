@@ -3,9 +3,10 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { type DiffEntry, diffTrees, editsOf } from '../git/objects/raw-diff.ts';
 import { editTree, withIndex } from '../git/objects/scratch-index.ts';
+import type { Git } from '../git/run/git.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import { wayWithout } from './landing-errors.ts';
-import type { Workbench } from './workbench.ts';
+import type { Merged, Workbench } from './workbench.ts';
 
 interface Patterns {
   readonly include: readonly string[];
@@ -83,4 +84,18 @@ export async function matcher({ include, exclude }: Patterns): Promise<(path: st
   return (path) =>
     (included.length === 0 || micromatch.isMatch(path, included, options)) &&
     !(excluded.length > 0 && micromatch.isMatch(path, excluded, options));
+}
+
+/** Of what stays out, what the branch at `tree` lacks. `mergeAll`: merges it with all of the work. */
+export async function pathsLacking(
+  git: Git,
+  leftOut: readonly string[],
+  tree: string,
+  mergeAll: () => Promise<{ readonly merged: Merged }>,
+): Promise<readonly string[]> {
+  const { merged } = leftOut.length === 0 ? { merged: undefined } : await mergeAll();
+  if (merged === undefined || merged.conflicts !== undefined) return leftOut;
+  const rest = new Set((await diffTrees(git, tree, merged.tree)).map(({ path }) => displayPath(path)));
+  // The branch may have renamed a file, or hunks stay out.
+  return rest.isSubsetOf(new Set(leftOut)) ? leftOut.filter((path) => rest.has(path)) : leftOut;
 }

@@ -33,7 +33,7 @@ import {
 } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { commitFirst, draftMessage } from './message.ts';
-import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
+import { choosePaths, leaveOut, pathsLacking, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { hasAllCommitted, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import {
@@ -106,15 +106,18 @@ export async function planLanding(session: Session, landable: Landable, there?: 
       : request.committedOnly
         ? await landedUncommitted(git, content, landed, target.from, added)
         : [];
-  const tryWithout = async (unwanted: ReadonlySet<string>, from: string) => {
-    const left = [...added.filter((change) => unwanted.has(change.path) || isUsers(change)), ...uncommitted];
-    const { tree, leftOut } = await leaveOut(bench, from, left);
+  const mergeWith = async (tree: string) => {
     const theirs = await commitToMerge(session, { ...content, tree }, landable);
     const merged =
       landed === undefined && start === undefined && base === common
         ? await mergeInMemory(bench, tip, theirs)
         : await mergeWithBase(bench, { base, ours: target.from, theirs });
-    return { left, leftOut, theirs, merged };
+    return { theirs, merged };
+  };
+  const tryWithout = async (unwanted: ReadonlySet<string>, from: string) => {
+    const left = [...added.filter((change) => unwanted.has(change.path) || isUsers(change)), ...uncommitted];
+    const { tree, leftOut } = await leaveOut(bench, from, left);
+    return { left, leftOut, ...(await mergeWith(tree)) };
   };
   const mergeWithout = async (unwanted: ReadonlySet<string>) => {
     const { merged, ...rest } = await tryWithout(unwanted, chosen.tree);
@@ -161,11 +164,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
         `or end the session: agt session remove ${id}`,
       );
     if (chooseTree !== undefined) throw nothingSeen(record);
-    const { merged: all } = chosen.leftOut.length === 0 ? { merged } : await tryWithout(unwanted, wanted);
-    const more =
-      all.conflicts === undefined
-        ? (await diffTrees(git, merged.tree, all.tree)).map(({ path }) => displayPath(path))
-        : chosen.leftOut;
+    const more = await pathsLacking(git, chosen.leftOut, merged.tree, () => tryWithout(unwanted, wanted));
     if (more.length > 0)
       throw nothing(
         `you left out all that is left of session "${id}"`,
@@ -231,7 +230,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const open = request.committedOnly ? await diffTrees(git, merged.tree, content.whole) : [];
   const stays = new Set(open.map(({ path }) => path));
   const notTaken = content.uncommitted.flatMap(({ path }) => (stays.has(path) ? displayPath(path) : []));
-  const stayOut = new Set([calls.leftOut, chosen.leftOut, leftOut, notTaken, unstorable, unreadable].flat());
+  const allLeftOut = [calls.leftOut, chosen.leftOut, leftOut, notTaken].flat();
+  const lacking = await pathsLacking(git, allLeftOut, merged.tree, () => mergeWith(content.whole));
+  const stayOut = new Set([...lacking, ...unstorable, ...unreadable]);
   const isLess = hasRest || rejected > 0 || stayOut.size > 0;
   return {
     ...target,

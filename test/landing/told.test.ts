@@ -207,3 +207,24 @@ test('an acceptance that takes back what the session has landed says so', () => 
   write(join(sandbox, 'a'), 'a\n');
   expect(told()).toContain('takes back in a, new what');
 });
+
+test('no file is left out that the branch has by another commit', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n', c: 'c\n' });
+  write(join(sandbox, 'a'), 'agent\n');
+  git(sandbox, 'commit', '-qam', 'a');
+  write(join(sandbox, 'b'), 'agent\n');
+  write(join(sandbox, 'c'), 'agent\n');
+  git(repository, 'cherry-pick', '-x', 'agt/s1');
+  expect(agtOk(repository, 'accept', 's1', '--keep', '--include', 'b')).toContain('\nleft out c\n');
+  expect(agtOk(repository, 'accept', 's1', '--include', 'c')).not.toContain('left out');
+  expect(agtOk(repository, 'list', '--all')).not.toContain('in part');
+});
+
+test('what landed before it was committed is not left out of --committed-only', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+  write(join(sandbox, 'a'), 'agent\n');
+  git(sandbox, 'commit', '-qam', 'a');
+  write(join(sandbox, 'b'), 'agent\n');
+  agtOk(repository, 'accept', 's1', '--keep', '--include', 'b');
+  expect(agtOk(repository, 'accept', 's1', '--committed-only')).not.toContain('left out');
+});
