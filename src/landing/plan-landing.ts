@@ -264,7 +264,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
         : [`changes by failed calls stay out (${calls.leftOut.join(', ')}); take them too: --with-failed`]),
       ...dirty.map((path) => `uncommitted changes inside submodule ${path} stay out: commit them there`),
       ...changes.flatMap((change) => submoduleWarning(record, change)),
-      ...(await warnOfReturn(git, record, target.from, changes)),
+      ...(await warnOfReturn(session, git, { tip: target.from, theirs }, changes)),
       ...(await warnOfOthers(git, record, content.head, { target, request, along })),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],

@@ -9,6 +9,7 @@ import { type Git, gitAnswer, gitLines, isAncestor, resolveObject } from '../git
 import { acceptances, landingsOf, lineOf } from '../session/landings.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { versionOf, versionsUpTo } from '../survey/base-of-work.ts';
 import { copiesAmong } from '../survey/forms.ts';
 import { newestLandings } from '../survey/landed.ts';
 import { landedAs, ownCommits } from '../survey/merged.ts';
@@ -150,20 +151,29 @@ async function landedPaths(git: Git, tips: readonly string[], landed: string): P
   return new Set(changes.map(({ path }) => path));
 }
 
-/** Changes that make files of the branch, which is at `tip`, as they were before an acceptance of the session. */
+/**
+ * Changes that make files of the branch, which is at `tip`, as they were before an acceptance of the session, or that come
+ * from files which `theirs`, its content, has as a snapshot before that acceptance.
+ */
 export async function warnOfReturn(
+  session: Session,
   git: Git,
-  record: SessionRecord,
-  tip: string,
+  { tip, theirs }: Readonly<Record<'tip' | 'theirs', string>>,
   changes: readonly DiffEntry[],
 ) {
   const warnings: string[] = [];
-  for (const { from, commit } of landingsOf(record.landed)) {
+  for (const { from, commit, source = commit, at } of landingsOf(session.record.landed)) {
     if (!(await isAncestor(git, commit, tip))) continue;
     const brought = await diffTrees(git, from, commit, { countLines: false });
     const before = new Map(brought.map((one) => [one.path, entryOf(one.before)]));
-    const isBack = ({ path, after }: DiffEntry) => before.has(path) && before.get(path) === entryOf(after);
-    const files = changes.filter(isBack).map(({ path }) => displayPath(path));
+    const again = changes.filter(({ path }) => before.has(path));
+    const since = await diffTrees(git, source, theirs, { countLines: false });
+    const own = since.filter(({ path }) => again.some((one) => one.path === path));
+    const snapshot = (await session.history()).find(({ time }) => time <= new Date(at));
+    const versions = await versionsUpTo(git, snapshot ? [snapshot.commit] : [], own);
+    const wentBack = new Set(own.filter((one) => versions.has(versionOf(one))).map(({ path }) => path));
+    const isBack = ({ path, after }: DiffEntry) => before.get(path) === entryOf(after) || wentBack.has(path);
+    const files = again.filter(isBack).map(({ path }) => displayPath(path));
     const what = `what this session has landed as ${shortOid(commit)}`;
     if (files.length > 0) warnings.push(`takes back in ${listSome(files, FEW)} ${what}`);
   }

@@ -81,10 +81,10 @@ export async function sharedFiles(
     after !== undefined && namesOf(path).some((name) => oids.get(name) === after.oid);
   const others = changes.filter((one) => one.after && !isOwn(one) && !isAtFork(one));
   const earlier = await versionsUpTo(git, forkedAt, others);
-  const having = others.flatMap(({ path, after }) => earlier.get(`${after?.oid} ${path}`) ?? []);
+  const having = others.flatMap((one) => earlier.get(versionOf(one)) ?? []);
   const usable = new Set(await notAheadOf(git, head, having));
-  const wasThere = ({ path, after }: DiffEntry) =>
-    earlier.get(`${after?.oid} ${path}`)?.some((commit) => usable.has(commit)) === true;
+  const wasThere = (one: DiffEntry) =>
+    earlier.get(versionOf(one))?.some((commit) => usable.has(commit)) === true;
   const shared = changes.filter((one) => !isOwn(one) && (isAtFork(one) || wasThere(one)));
   // There the branch has taken something back since.
   const brought = new Set(isAccepted && shared.length > 0 ? await broughtBy(git, landed) : []);
@@ -114,8 +114,10 @@ async function notAheadOf(git: Git, head: string | undefined, snapshots: readonl
   return snapshots.filter((_, i) => kept[i]);
 }
 
-/** The snapshots up to these that have brought a version of a file, by `OID PATH`. */
-async function versionsUpTo(git: Git, snapshots: readonly string[], files: readonly DiffEntry[]) {
+export const versionOf = ({ path, after }: DiffEntry) => `${after?.oid} ${path}`;
+
+/** The snapshots up to these that have brought a version of a file, by `versionOf`. */
+export async function versionsUpTo(git: Git, snapshots: readonly string[], files: readonly DiffEntry[]) {
   const found = new Map<string, string[]>();
   if (snapshots.length === 0 || files.length === 0) return found;
   const paths = files.map(({ path }) => `sandbox/${Buffer.from(encodePath(path), 'latin1')}`);

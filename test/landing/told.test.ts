@@ -208,6 +208,20 @@ test('an acceptance that takes back what the session has landed says so', () => 
   expect(told()).toContain('takes back in a, new what');
 });
 
+test('so does one that takes back some lines of a file, but not one that changes them again', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n2\n3\n' });
+  for (const text of ['one\n1\n2\n3\n', 'one\n1\n2\n3\ntwo\n']) {
+    write(join(sandbox, 'a'), text);
+    agtOk(repository, 'autocommit', 's1');
+  }
+  agtOk(repository, 'accept', 's1', '--keep');
+  const warnings = () => agt(repository, 'accept', 's1', '-n').stderr;
+  write(join(sandbox, 'a'), 'one\n2\n3\ntwo\n');
+  expect(warnings()).toBe('');
+  write(join(sandbox, 'a'), 'one\n1\n2\n3\n');
+  expect(warnings()).toMatch(/^warning: takes back in a what this session has landed as \w+\n$/);
+});
+
 test('no file is left out that the branch has by another commit', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n', c: 'c\n' });
   write(join(sandbox, 'a'), 'agent\n');
