@@ -3,6 +3,7 @@ import { AgtError, plural, SOME, someLines, type WayOut } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
+import { isPartElsewhere } from '../session/landings.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { readCommitGraph } from '../survey/commit-graph.ts';
 import { revertsSince } from '../survey/landed.ts';
@@ -94,10 +95,12 @@ export function nothing(why: string, ...hints: string[]): AgtError {
 /** `starts`: where its work begins, and what syncs have brought. */
 export function nothingToAccept(
   git: Git,
-  { session_id: id, landed }: SessionRecord,
+  record: SessionRecord,
   { onto, from: tip }: LandingTarget,
   { head, starts }: { readonly head: string; readonly starts: readonly string[] },
 ): AgtError {
+  const { session_id: id, landed, work_branch: work } = record;
+  const branch = shortBranch(onto);
   const ofMerge = () => {
     const graph = readCommitGraph(git, [tip, head, ...starts]);
     return [...revertsOfMerged(git, graph, [{ tip, head, starts }]).values()];
@@ -105,11 +108,16 @@ export function nothingToAccept(
   const reverts = landed ? revertsSince(git, tip, landed) : ofMerge();
   if (reverts.length > 0)
     return nothing(
-      `"${shortBranch(onto)}" has all commits of session "${id}", and has reverted work of it`,
-      `to land that again, on "${shortBranch(onto)}": git revert ${reverts.map((one) => shortOid(one)).join(' ')}`,
+      `"${branch}" has all commits of session "${id}", and has reverted work of it`,
+      `to land that again, on "${branch}": git revert ${reverts.map((one) => shortOid(one)).join(' ')}`,
+    );
+  if (isPartElsewhere(record, onto))
+    return nothing(
+      `"${branch}" has all work of session "${id}", apart from what was left out there`,
+      `to land some of that: --commits COMMIT; see: agt log ${branch}..${shortBranch(work)}`,
     );
   const end = `end the session: agt session remove ${id}`;
-  return nothing(`"${shortBranch(onto)}" has all work of session "${id}"`, end);
+  return nothing(`"${branch}" has all work of session "${id}"`, end);
 }
 
 /** A hook, a signature or a lock was in the way. */

@@ -22,6 +22,15 @@ export function landingsOf(landed: Landed | undefined): Landed[] {
   return landed === undefined ? [] : [...landingsOf(landed.before), landed];
 }
 
+/**
+ * Whether the last acceptance on a branch that is not the session's own left something out: also work which that one had,
+ * and that the sandbox has by a sync.
+ */
+export function isPartElsewhere({ landed, user_branch }: SessionRecord, onto = landed?.onto): boolean {
+  const last = landingsOf(landed).findLast((one) => one.onto === onto);
+  return last?.in_part === true && last.onto !== user_branch;
+}
+
 /** Also those that were taken back or have another form: the commit of each, and the one below it. */
 export function acceptances({ landed, taken_back = [], synced = [] }: SessionRecord): Map<string, string> {
   const amended = synced.flatMap(({ accepted = [] }) => accepted);

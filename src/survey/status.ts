@@ -5,7 +5,7 @@
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { isStagedApart, type StatusEntry, shownFiles } from '../git/objects/status.ts';
 import type { Repository } from '../repository/repository.ts';
-import { landingsOf } from '../session/landings.ts';
+import { isPartElsewhere, landingsOf } from '../session/landings.ts';
 import {
   hasCommitted,
   type Landed,
@@ -214,7 +214,8 @@ async function findLanded(
   compared: readonly Compared[],
 ): Promise<ReadonlySet<Compared>> {
   const answers = compared.map((one) => {
-    const { facts, landed } = one;
+    const { facts } = one;
+    const landed = isPartElsewhere(facts.record) ? undefined : one.landed;
     if (landed === undefined || facts.gitDir === undefined) return landed && !one.inSnapshot;
     return isAsLanded(new Session(repository, facts.record), landed).catch(() => false);
   });

@@ -94,6 +94,19 @@ test('work that landed on main before a sync stays off another branch, and agt n
   expect(files('release')).toEqual(['base', 'f', 'g', 'h']);
 });
 
+test('neither branch has all, if one lacks what the other one had before a sync', () => {
+  const { repository, sandbox, commit } = makeThree();
+  write(join(sandbox, 'open'), 'o\n');
+  agtOk(repository, 'accept', 's1', '--keep', '--committed-only');
+  commit(repository, 'later', 'l\n');
+  agtOk(repository, 'sync', 's1');
+  const onto = ['accept', 's1', '--onto', 'release'];
+  expect(agtOk(repository, ...onto, '--keep')).toContain('\nleft out ');
+  expect(agt(repository, ...onto, '-n').stderr).toContain('apart from what was left out there\n');
+  expect(agtOk(repository, 'list')).toContain('clean for main, accepted in part on release');
+  expect(agtOk(repository, 'remove', '--merged', '-n')).toBe('');
+});
+
 test('the message names no commit that main has by a squash', () => {
   const { repository, sandbox } = makeThree();
   write(join(sandbox, 'notes'), 'n\n');
