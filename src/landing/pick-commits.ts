@@ -49,11 +49,10 @@ export async function pickCommits(
         : await treesOfStep(session, bench, steps.get(pick) ?? []);
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined) {
-      const merge = await solvedIn(git, head, target.from);
-      throw conflictError(record, target, merged.conflicts, [
-        EARLIER_STEPS,
-        ...(merge ? [inMerge(merge)] : []),
-      ]);
+      const merges = await ownOfMerges(bench, target.from, [head, '--not', target.from]);
+      const solving = merges.find(({ conflicts }) => conflicts.length > 0);
+      const ways = [EARLIER_STEPS, ...(solving ? [inMerge(solving.commit)] : [])];
+      throw conflictError(record, target, merged.conflicts, ways);
     }
     if (source !== undefined) source = await withPick(bench, { base, ours: source, theirs }, before);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
@@ -91,15 +90,6 @@ export async function pickCommits(
 async function withPick(bench: Workbench, sides: Sides, before = '') {
   const { conflicts, tree } = await mergeWithBase(bench, sides);
   return conflicts === undefined ? plainCommit(bench.git, tree, [before]) : undefined;
-}
-
-/** The last merge in which somebody had to solve conflicts. */
-async function solvedIn(git: Git, head: string, from: string): Promise<string | undefined> {
-  for (const merge of await gitLines(git, ['rev-list', '--merges', head, '--not', from, '--'])) {
-    const words = ['merge-tree', '--write-tree', `${merge}^1`, `${merge}^2`];
-    if ((await gitAnswer(git, words)) === undefined) return merge;
-  }
-  return undefined;
 }
 
 const inMerge = (merge: string) =>
