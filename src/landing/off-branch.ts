@@ -40,7 +40,7 @@ export async function problemWith(
   const last = commit.slice(0, ABBREVIATED);
   const all = landingsOf(landed).filter((one) => one.onto === onto);
   const parts = await Promise.all(all.toReversed().map((one) => partOf(git, one, tip, all)));
-  const { isThere = false, own = [], found = [], names = [] } = parts[0] ?? {};
+  const { isThere = false, own = [], known = 0, found = [], names = [] } = parts[0] ?? {};
   const standing = parts.flatMap((part) => (part?.names.length ? [part] : []));
   const place = worktree === undefined ? undefined : inDirectory(git, worktree);
   const hasStaged = place && (await runGit(place, ['diff', '--cached', '--quiet'])).exitCode === 1;
@@ -54,7 +54,7 @@ export async function problemWith(
   };
   const alone =
     isActive(record) || record.away !== undefined ? [] : [`bring only the session back: agt undo ${id}`];
-  const what = names.length === 0 ? 'the rest' : 'it';
+  const what = names.length === 0 ? 'earlier acceptances' : 'it';
   const some = isWhole || names.length === 0 ? standing : standing.slice(0, 1);
   // Somebody has made one commit of several.
   const isOne = some.length < standing.length && wayOff(some) === wayOff(standing);
@@ -72,7 +72,7 @@ export async function problemWith(
       hints: [revert, ...(first ? [first] : []), ...more],
     });
   }
-  const part = found.length < own.length ? ` (agt knows only ${found.length} of ${own.length} commits)` : '';
+  const part = known < own.length ? ` (agt knows only ${known} of ${own.length} commits)` : '';
   return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names.join(' ')}${part}`, {
     hints,
   });
@@ -86,8 +86,11 @@ async function partOf(git: Git, { commit, from, ...landed }: Landed, tip: string
   const isMerge = isThere && merged !== undefined;
   const own = isMerge ? [commit] : await gitLines(git, ['rev-list', '--no-merges', `${from}..${commit}`]);
   const lost = own.map((one) => ({ ...landed, from, commit: one }));
-  const together = lost.length > 1 ? lost : all;
-  const found = isThere ? own : [...new Set(findForms(git, tip, lost, new Set(), together).values())];
+  const together = lost.length > 1 ? lost.toReversed() : all;
+  const forms = isThere
+    ? new Map(own.map((one) => [one, one]))
+    : findForms(git, tip, lost, new Set(), together);
+  const found = [...new Set(forms.values())];
   const open: string[] = [];
   const [newest = ''] = found;
   // One that the agent itself has taken back goes together with the commit that did so.
@@ -97,7 +100,7 @@ async function partOf(git: Git, { commit, from, ...landed }: Landed, tip: string
   const isRange = isThere && own.length > 1 && open.length === own.length;
   const range = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${names[0]} && git commit`;
   const how = isRange ? range : `git revert${isMerge ? ' -m 1' : ''}`;
-  return { isThere, own, found, names, words: isRange ? [] : names, how };
+  return { isThere, own, known: forms.size, found, names, words: isRange ? [] : names, how };
 }
 
 /** The sessions of which `unaccept` can take all that came since off the branch, newest first; undefined if it cannot. */

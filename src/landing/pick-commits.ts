@@ -69,7 +69,6 @@ export async function pickCommits(
   const changes = await diffTrees(git, target.from, tip);
   const log = ['log', '--reverse', '--no-show-signature', '--no-mailmap', '--format=%B'];
   const message = await gitText(git, [...log, `${target.from}..${tip}`, '--']);
-  const commit = { tree, parents: [], message, commit: tip, source };
   const uncommitted = (await uncommittedPaths(session)).filter((path) => newer.has(path) || !whole.has(path));
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
   const warnings = there.map((name) => `${name}: on ${shortBranch(target.onto)} before, and changes nothing`);
@@ -83,6 +82,8 @@ export async function pickCommits(
   );
   const apart = [...others.filter((_, i) => !known[i]), ...merges];
   const leftOutCommits = apart.filter(({ commit }) => !picks.includes(commit));
+  const isAll = source !== undefined && lacking.length === 0;
+  const commit = { tree, parents: [], message, commit: tip, source: isAll ? head : source };
   return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings };
 }
 

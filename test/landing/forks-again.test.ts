@@ -25,3 +25,20 @@ test.each([false, true])(
     expect(agt(repository, 'accept', 's2').stderr).toContain('conflicts with "main" in 1 file');
   },
 );
+
+test.each([[[]], [['--commits', 'main..agt/s1']]])(
+  'commits that landed with the parent are none of the fork, however they landed: %j',
+  (words) => {
+    const { repository, sandbox } = makeSession({ f: 'f\n' });
+    const commit = (folder: string, name: string) => {
+      write(join(folder, name), `${name}\n`);
+      git(folder, 'add', name);
+      git(folder, 'commit', '-qm', name);
+    };
+    for (const name of ['A', 'B']) commit(sandbox, name);
+    agtOk(repository, 'fork', 's1', '--id', 's2');
+    commit(agtOk(repository, 'path', 's2'), 'C');
+    agtOk(repository, 'accept', 's1', '--keep', ...words);
+    expect(agtOk(repository, 'list')).toMatch(/^s2 +active +\+1 /m);
+  },
+);

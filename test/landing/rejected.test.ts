@@ -74,7 +74,7 @@ test('the command names every acceptance that the branch still has, the newest f
   expect(agt(repository, 'unaccept', 's1').stderr).toContain(`: git revert ${two} ${one}\n`);
   git(repository, 'revert', '--no-edit', two);
   expect(agtOk(repository, 'reject', 's1', '-n')).toContain(
-    `accepted before; undo the rest by a new commit, on "main": git revert ${one}`,
+    `accepted before; undo earlier acceptances by a new commit, on "main": git revert ${one}`,
   );
   const merge = land('three', '--keep-commits');
   git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');

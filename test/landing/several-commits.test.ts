@@ -68,7 +68,7 @@ test.each([1, 2])('a rebase drops the commit %i before the last of a pick: it la
 
 test('all of them as one commit, or rebased, stand; a sync names each of them', () => {
   const { repository, row } = landed(...PICKED);
-  const sync = 'would merge 3 commits of main (accepted from s1) into s1';
+  const sync = 's1 would go on from main (3 commits, accepted from s1)';
   expect(agtOk(repository, 'sync', 's1', '-n')).toBe(sync);
   git(repository, '-c', 'user.name=other', 'rebase', '-q', '--force-rebase', 'HEAD~3');
   expect(row()).toMatchObject(STANDS);

@@ -71,3 +71,22 @@ test('a dropped acceptance is in no commit that came in its place', () => {
   expect(rows.find((row) => row.startsWith('s1 '))).toMatch(/; that commit is no longer on main$/);
   expect(rows.find((row) => row.startsWith('s2 '))).toMatch(/, now \w+ on main$/);
 });
+
+test('unaccept names the one commit that the user has made of a merge of several', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  for (const name of ['one', 'two']) {
+    write(join(sandbox, name), `${name}\n`);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', `Add ${name}`);
+  }
+  write(join(repository, 'a'), 'of the user\n');
+  git(repository, 'commit', '-qam', 'by the user');
+  agtOk(repository, 'accept', 's1', '--keep-commits', '--keep');
+  git(repository, 'reset', '-q', '--soft', 'HEAD^1');
+  git(repository, 'commit', '-qm', 'both');
+  const commit = git(repository, 'rev-parse', '--short=12', 'HEAD');
+  const { stderr } = agt(repository, 'unaccept', 's1');
+  expect(stderr).toMatch(
+    ` in another form, as ${commit}\nhint: undo it by a new commit, on "main": git revert `,
+  );
+});
