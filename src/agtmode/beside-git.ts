@@ -132,7 +132,7 @@ function withMeantOptions(command: string, words: readonly string[]): string | u
 }
 
 /** Such a name means something in both. */
-export const REFLOG = "git's reflog has ";
+export const REFLOG = 'to git, this is in its reflog: ';
 
 /** For a command of git one of whose arguments is a session, or a snapshot of the session here. */
 export async function adviceOnSession([command = '', ...others]: readonly string[], context: Context) {
@@ -176,7 +176,7 @@ export async function adviceOnSession([command = '', ...others]: readonly string
     const name = moment.includes(' ') ? shellQuote(moment) : moment;
     const pair = number === undefined ? name : `@{${Number(number) + 1}} ${name}`;
     const shows = command === 'log' ? commandToList(here.record) : commandToCompare(here.record, pair);
-    return `${REFLOG}${moment} here; for snapshots of "${here.id}": ${shows}`;
+    return `${REFLOG}${moment}; for snapshots of "${here.id}": ${shows}`;
   }
   const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];
   return meant && `did you mean the session "${meant}": ${advised(meant, [meant])}`;

@@ -181,11 +181,12 @@ async function resolveCommits(
 }
 
 async function findStep(session: Session, history: readonly Snapshot[], name: string, now: Date) {
+  const { id, record } = session;
   try {
     return await session.find(name, now, history);
   } catch {
     throw new AgtError(`no commit "${name}" in the sandbox, and no such snapshot`, {
-      hints: [`see: agt git log, and: agt session log ${session.id}`],
+      hints: [`see: agt session log ${id}, and: agt git log ${shortBranch(record.work_branch)}`],
     });
   }
 }

@@ -207,11 +207,13 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const isTakenBack = !request.committedOnly && content.uncommitted.some(({ path }) => !landing.has(path));
   const leftOutCommits = await landedBelow(session, git, tip, start);
   const isLessThere = base !== common || changes.length < added.length || leftOutCommits.length > 0;
-  const isSome = isPart || isTakenBack || rejected > 0 || isLessThere;
+  // A sync may have brought a squash of some commits.
+  const isMixed = rejected > 0 || record.synced !== undefined;
+  const isSome = isPart || isTakenBack || isLessThere || isMixed;
   // The branch may have renamed a file that the session changed.
   const isRenamed = changes.some(({ path }) => !added.some((one) => one.path === path));
   const touched = isRenamed ? [...changes, ...added.filter(({ path }) => !landing.has(path))] : changes;
-  const isApart = rejected > 0 || record.landed?.in_part === true;
+  const isApart = isMixed || record.landed?.in_part === true;
   const onto = (await resolveObject(git, `${target.from}^{tree}`)) ?? '';
   const trees = { before: onto, after: merged.tree };
   const way = { tip, head: content.head, landed, commits, changes: touched, isSome, isApart, ...trees };
@@ -234,18 +236,12 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const lacking = await pathsLacking(git, allLeftOut, merged.tree, () => mergeWith(content.whole));
   const stayOut = new Set([...lacking, ...unstorable, ...unreadable]);
   const isLess = hasRest || rejected > 0 || stayOut.size > 0;
+  const telling = { ...told, target, along, paths, changes, writers };
   return {
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, messages, request, {
-      ...told,
-      target,
-      along,
-      paths,
-      changes,
-      writers,
-    }),
+    message: await draftMessage(session, messages, request, telling),
     commit: undefined,
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,

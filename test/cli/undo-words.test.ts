@@ -225,7 +225,12 @@ test('a redo that stops within a turn names its step, not the turn', () => {
   agtOk(folder, 'redo');
   agtOk(folder, 'undo');
   expect(agtOk(folder, 'redo', '--turn')).toMatch(/\n {2}A one\nredone: \(Bash: do 1\)\nnow at /);
-  expect(agtOk(folder, 'redo', '--turn')).toMatch(/\n {2}A two\nredone: turn "Make two"\n/);
+  const redone = agtOk(folder, 'redo', '--turn');
+  expect(redone).toMatch(/\n {2}A two\nredone: turn "Make two"\n/);
+  // An undo by turns would go back to the beginning of the turn.
+  const [, back = ''] = /\nto take this back: agt (.*)$/.exec(redone) ?? [];
+  expect(agtOk(folder, ...back.split(' '))).toMatch(/^\S+: restored 1 path, verified\n {2}D two\n/);
+  expect(agt(folder, 'undo', '--turns', '0').stderr).toContain('hint: for example: agt undo --turns 2\n');
 });
 
 test('several steps that are undone or redone at once, of which one has a name', () => {

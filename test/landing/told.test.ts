@@ -242,3 +242,22 @@ test('what landed before it was committed is not left out of --committed-only', 
   agtOk(repository, 'accept', 's1', '--keep', '--include', 'b');
   expect(agtOk(repository, 'accept', 's1', '--committed-only')).not.toContain('left out');
 });
+
+test('after the sync of a squash by the user, the message names the commits since', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const commit = (name: string) => {
+    write(join(sandbox, name), name);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', `add ${name}`);
+  };
+  const message = () => agtOk(repository, 'accept', 's1', '-n').match(/add \d/g);
+  for (const name of ['1', '2']) commit(name);
+  write(join(repository, 'a'), 'mine\n');
+  git(repository, 'commit', '-qam', 'mine');
+  git(repository, 'merge', '-q', '--squash', 'agt/s1');
+  git(repository, 'commit', '-qm', 'All of it');
+  commit('3');
+  expect(message()).toEqual(['add 3']);
+  agtOk(repository, 'sync', 's1');
+  expect(message()).toEqual(['add 3']);
+});

@@ -3,7 +3,7 @@ import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { authorsOf } from '../turns.ts';
-import { type Distance, readSteps, stops } from './steps.ts';
+import { type Distance, readSteps, type Step, stops } from './steps.ts';
 
 /** Where undo and redo have come to. */
 export interface Position {
@@ -19,6 +19,8 @@ export interface Position {
   readonly steps: readonly Snapshot[];
   /** No agent made them. */
   readonly isOfOthers: boolean;
+  /** A redo by turns began in the midst of one, to which no undo by turns goes. */
+  readonly isFromWithin: boolean;
   /** Nothing has changed, and a warning says what stays. */
   readonly isEmpty?: boolean;
   /** Those of other turns that were at work meanwhile. */
@@ -71,6 +73,7 @@ export async function readPosition(
     restores: passed.flatMap(([i]) => restoreAfter(i) ?? []),
     steps: moved,
     isOfOthers,
+    isFromWithin: by === 'redo' && cameFrom >= 0 && !stopping.has(steps[cameFrom] as Step),
     others,
   };
 }

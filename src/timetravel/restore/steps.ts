@@ -65,7 +65,7 @@ export async function readSteps(session: Session) {
   };
 }
 
-interface Step {
+export interface Step {
   /** The newest one with a label, if there is one. */
   snapshot: Snapshot;
   /** The one that changed something. */

@@ -114,7 +114,7 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
     ['show', 'diff s1 @{1} @{0}'],
     ['log', 'log s1'],
   ] as const) {
-    const hint = `hint: git's reflog has @{0} here; for snapshots of "s1": agt session ${command}\n`;
+    const hint = `hint: to git, this is in its reflog: @{0}; for snapshots of "s1": agt session ${command}\n`;
     expect(agt(sandbox, word, '@{0}')).toMatchObject({ exitCode: 0, stderr: hint });
     expect(agt(sandbox, 'git', word, '@{0}').stderr).toBe('');
     expect(agt(repository, word, '@{0}').stderr).toBe('');

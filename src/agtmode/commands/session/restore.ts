@@ -216,6 +216,7 @@ async function reportRestore(
   const undo = before && advised(commandToRestore(record, shortOid(before)));
   // The half of a killed restore is no step: no redo leads to it.
   const isAtLast = by === 'undo' && position !== undefined && position.step === position.of;
+  const isByName = isAtLast || position?.isFromWithin === true;
   // An undo after a restore that changed nothing would go to the step before.
   const isNothing = isNone && (commit === before || isPrompt || isBack !== undefined);
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
@@ -244,7 +245,7 @@ async function reportRestore(
     isBack,
     undo !== undefined &&
       !isNothing &&
-      `to take this back: ${isAtLast ? undo : advised(wayBack(record, by, isPrompt, distance))}`,
+      `to take this back: ${isByName ? undo : advised(wayBack(record, by, isPrompt, distance))}`,
   ];
   return {
     json: {

@@ -151,7 +151,8 @@ async function move(
   const hasTurns = turns && (await session.history()).some((one) => promptIn(one) !== undefined);
   const distance: Distance = { count: Number(given), unit: hasTurns ? 'turn' : 'step', isDefault };
   if (!(distance.count >= 1)) {
-    const hints = [`for example: ${commandToMove(session.record, by)} 2`];
+    const byTurns = hasTurns && !context.isPrompt ? ' --turns' : '';
+    const hints = [`for example: ${commandToMove(session.record, by)}${byTurns} 2`];
     const restore = commandToRestore(session.record, shellQuote(given));
     if (given.startsWith('@')) hints.push(`back to a snapshot: ${restore}`);
     throw usageError(`"${given}" is no number of ${distance.unit}s`, ...hints);
