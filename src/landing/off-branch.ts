@@ -1,5 +1,5 @@
 /** How accepted work leaves a branch: by `unaccept`, or where that refuses by a command of git. */
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import {
@@ -18,6 +18,7 @@ import type { Session } from '../session/session.ts';
 import { isTakenBack } from '../survey/applied.ts';
 import { findForms } from '../survey/forms.ts';
 import { newestLandings } from '../survey/landed.ts';
+import { landedAs } from '../survey/merged.ts';
 
 /**
  * What keeps the branch from going back; the first hint is what takes the work off it all the same. `isNext`: unaccept
@@ -39,7 +40,12 @@ export async function problemWith(
   if (isNext && tip === commit && remote === undefined) return undefined;
   const last = commit.slice(0, ABBREVIATED);
   const all = landingsOf(landed).filter((one) => one.onto === onto);
-  const parts = await Promise.all(all.toReversed().map((one) => partOf(git, one, tip, all)));
+  // A user may have made one commit of acceptances of several sessions.
+  const ofAll = listRecords(repository)
+    .records.flatMap((one) => landingsOf(one.landed).map((own) => ({ ...own, of: one.session_id })))
+    .filter((one) => one.onto === onto)
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const parts = await Promise.all(all.toReversed().map((one) => partOf(git, one, tip, [all, ofAll])));
   const { isThere = false, own = [], known = 0, found = [], names = [] } = parts[0] ?? {};
   const standing = parts.flatMap((part) => (part?.names.length ? [part] : []));
   const place = worktree === undefined ? undefined : inDirectory(git, worktree);
@@ -73,23 +79,32 @@ export async function problemWith(
     });
   }
   const part = known < own.length ? ` (agt knows only ${known} of ${own.length} commits)` : '';
+  const others = ofAll.filter((one) => one.of !== id);
+  const forms = await Promise.all(others.map((one) => landedAs(git, one, tip, ofAll)));
+  const along = new Set(others.flatMap(({ of }, i) => (found.includes(forms[i] ?? '') ? of : [])));
+  if (along.size > 0)
+    hints.push(`that takes off the work of ${listSome([...along])}, too, in the same commit`);
   return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names.join(' ')}${part}`, {
     hints,
   });
 }
 
 /** An acceptance at the tip of a branch: its commits, those that the branch has, and how those that stand are reverted. */
-async function partOf(git: Git, { commit, from, ...landed }: Landed, tip: string, all: readonly Landed[]) {
+async function partOf(
+  git: Git,
+  { commit, from, ...landed }: Landed,
+  tip: string,
+  ways: readonly (readonly Landed[])[],
+) {
   if ((await resolveObject(git, `${commit}^{commit}`)) === undefined) return undefined;
   const isThere = await isAncestor(git, commit, tip);
   const [, , merged] = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ');
   const isMerge = isThere && merged !== undefined;
   const own = isMerge ? [commit] : await gitLines(git, ['rev-list', '--no-merges', `${from}..${commit}`]);
   const lost = own.map((one) => ({ ...landed, from, commit: one }));
-  const together = lost.length > 1 ? lost.toReversed() : all;
-  const forms = isThere
-    ? new Map(own.map((one) => [one, one]))
-    : findForms(git, tip, lost, new Set(), together);
+  let forms = new Map(isThere ? own.map((one) => [one, one] as const) : []);
+  for (const together of lost.length > 1 ? [lost.toReversed(), ...ways] : ways)
+    if (forms.size === 0) forms = findForms(git, tip, lost, new Set(), together);
   const found = [...new Set(forms.values())];
   const open: string[] = [];
   const [newest = ''] = found;

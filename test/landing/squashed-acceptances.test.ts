@@ -90,3 +90,26 @@ test('unaccept names the one commit that the user has made of a merge of several
     ` in another form, as ${commit}\nhint: undo it by a new commit, on "main": git revert `,
   );
 });
+
+test('one commit of the work of two sessions: unaccept of each names it, and the other session', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  agtOk(repository, 'new', 's2', '-q');
+  for (const [id, folder] of [
+    ['s1', sandbox],
+    ['s2', agtOk(repository, 'path', 's2')],
+  ] as const) {
+    write(join(folder, id), `${id}\n`);
+    git(folder, 'add', id);
+    git(folder, 'commit', '-qm', `Add ${id}`);
+    agtOk(repository, 'accept', id, '--keep');
+  }
+  fixup(repository);
+  const commit = git(repository, 'rev-parse', '--short=12', 'HEAD');
+  for (const [id, other] of [
+    ['s1', 's2'],
+    ['s2', 's1'],
+  ] as const)
+    expect(agt(repository, 'unaccept', id).stderr).toMatch(
+      new RegExp(` as ${commit}\nhint: undo it .*: git revert ${commit}\nhint: .* work of ${other}, too, `),
+    );
+});
