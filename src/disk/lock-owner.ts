@@ -3,7 +3,6 @@ import {
   closeSync,
   constants,
   existsSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -16,6 +15,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { attempt, errorCode, unlessMissing } from '../errors.ts';
 import { shellQuote } from '../process/shell-quote.ts';
+import { makeTemporaryDirectory } from './make-directories.ts';
 import { hasProc } from './platform.ts';
 import { isThere, isZombie, startByPs, statusOf } from './processes.ts';
 import { readIfThere } from './read-file.ts';
@@ -52,7 +52,7 @@ const SIGNED_WITHIN_MS = 60_000;
 
 /** Makes a directory for the time that this process needs it. Its path begins with `prefix`. */
 export function makeOwnedDirectory(prefix: string): string {
-  const directory = mkdtempSync(prefix);
+  const directory = makeTemporaryDirectory(prefix);
   writeFileSync(join(directory, OWNER_FILE), ownerText());
   return directory;
 }

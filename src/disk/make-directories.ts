@@ -1,5 +1,5 @@
 /** `mkdir -p`. Node's own never ends where the parent exists and yet the system says ENOENT, as in /proc. */
-import { accessSync, constants, lstatSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, mkdirSync, mkdtempSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AgtError, errorCode, succeeds, systemReason } from '../errors.ts';
 import { isDirectory } from './read-file.ts';
@@ -30,6 +30,19 @@ export function tryToMakeDirectories(path: string, mode = 0o777, attempts = ATTE
     tryToMakeDirectories(path, mode, attempts - 1);
   }
 }
+
+/** Its path begins with `prefix`. Another agt may delete the directory above at any moment as long as that is empty. */
+export function makeTemporaryDirectory(prefix: string, attempts = MOST_ATTEMPTS): string {
+  makeDirectories(dirname(prefix));
+  try {
+    return mkdtempSync(prefix);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || attempts === 1) throw error;
+    return makeTemporaryDirectory(prefix, attempts - 1);
+  }
+}
+
+const MOST_ATTEMPTS = 200;
 
 export interface RefusedWrite {
   /** The directory, or the one above it in which agt would have to make it. */

@@ -1,11 +1,11 @@
 /** Lists the worktrees that git has registered, and removes registrations that git did not finish. */
-import { existsSync, lstatSync, mkdtempSync, renameSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { ageOf } from '../../disk/lock-owner.ts';
-import { makeDirectories } from '../../disk/make-directories.ts';
+import { makeTemporaryDirectory } from '../../disk/make-directories.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { isSameDirectory } from '../../disk/real-path.ts';
@@ -74,8 +74,7 @@ export function dropRegistration(gitDir: string, worktree: string): void {
 /** In one step for git: it prunes or rejects a registration that lacks some of its files. */
 function removeRegistration(gitDir: string): void {
   const scratch = scratchDirectory(agtDirectory(dirname(dirname(gitDir))));
-  makeDirectories(scratch);
-  const doomed = mkdtempSync(join(scratch, 'worktree-'));
+  const doomed = makeTemporaryDirectory(join(scratch, 'worktree-'));
   renameSync(gitDir, doomed);
   failurePoint('registration: moved away');
   removeTree(doomed);

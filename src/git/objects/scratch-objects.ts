@@ -6,8 +6,7 @@ import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { abandonedDirectories, makeOwnedDirectory } from '../../disk/lock-owner.ts';
-import { makeDirectories } from '../../disk/make-directories.ts';
-import { attempt, errorCode } from '../../errors.ts';
+import { attempt } from '../../errors.ts';
 import { scratchDirectory } from '../../layout.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { pause } from '../../process/wait.ts';
@@ -44,7 +43,7 @@ export async function withScratchObjects<T>(
     () => cleanUp(removePersistently),
     async () => {
       try {
-        dir = makeIn(parent);
+        dir = makeOwnedDirectory(join(parent, 'objects-'));
         initialize(dir, [join(commonDir, 'objects'), git.env['GIT_OBJECT_DIRECTORY']]);
         const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
         return await action({ git: { ...git, env }, dir });
@@ -53,17 +52,6 @@ export async function withScratchObjects<T>(
       }
     },
   );
-}
-
-/** Another agt, which has nothing in `parent` any more, may delete it at any moment. */
-function makeIn(parent: string, attempts = MAX_ATTEMPTS): string {
-  makeDirectories(parent);
-  try {
-    return makeOwnedDirectory(join(parent, 'objects-'));
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT' || attempts === 1) throw error;
-    return makeIn(parent, attempts - 1);
-  }
 }
 
 /** `others`: the repository's objects, and those of scratch objects around these. */

@@ -6,7 +6,6 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { abandonedDirectories, makeOwnedDirectory } from '../../disk/lock-owner.ts';
-import { makeDirectories } from '../../disk/make-directories.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, attempt } from '../../errors.ts';
 import { REPOSITORY_VARIABLES } from '../../git/run/environment.ts';
@@ -49,10 +48,10 @@ export async function withProbes<T>(
   };
   const times = await readTimes(session, history);
   const idle: Copy[] = [];
-  const newCopy = (): Copy => {
-    makeDirectories(parent);
-    return { folder: makeOwnedDirectory(join(parent, 'probe-')), contents: undefined };
-  };
+  const newCopy = (): Copy => ({
+    folder: makeOwnedDirectory(join(parent, 'probe-')),
+    contents: undefined,
+  });
   return sayWhenInterrupted(cleanUp, async () => {
     for (const path of abandonedDirectories(parent)) removeTree(path);
     try {
