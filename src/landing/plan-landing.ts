@@ -6,7 +6,7 @@ import { SUBMODULE } from '../git/modes.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
-import { type Git, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { hasCommitted, type SessionRecord } from '../session/record.ts';
 import { dirtySubmodules } from '../session/sandbox.ts';
@@ -74,7 +74,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const isWhole = request.keepCommits || landed !== undefined;
   const start = isWhole ? undefined : await findStartApart(session, git, content.head, tip);
   // The branch has the commits in another form: what is not committed is all that can land.
-  if ((landed ?? start) === undefined && (await isMerged(session, content.head, target.from, git)))
+  const isJoined = async () => (await gitAnswer(git, ['merge-base', tip, content.head])) !== undefined;
+  const mayBeThere = landed === undefined && (start === undefined || !(await isJoined()));
+  if (mayBeThere && (await isMerged(session, content.head, target.from, git)))
     return planLanding(session, landable, content.head);
   const fork = landed ?? (await mergeBase(git, tip, content.head));
   const common = start === undefined ? fork : await joined(git, start, fork);

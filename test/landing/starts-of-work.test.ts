@@ -81,3 +81,15 @@ test('a fork that has gone back to where its parent began has no work', () => {
   expect(agt(repository, 'accept', 's2').stderr).toContain('session "s2" has changed nothing yet');
   expect(rowsOf(repository)).toMatchObject([{ session_id: 's2', merged: false }]);
 });
+
+test('the first commit of all is amended: accept still says that the branch has all', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(repository, 'commit', '-q', '--amend', '-m', 'reworded');
+  write(join(repository, 'b'), 'b\n');
+  git(repository, 'add', 'b');
+  git(repository, 'commit', '-qm', 'b');
+  git(sandbox, 'cherry-pick', 'main');
+  expect(agt(repository, 'accept', 's1').stderr).toContain(
+    'nothing to accept: "main" has all work of session "s1"',
+  );
+});

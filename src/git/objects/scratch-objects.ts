@@ -2,7 +2,7 @@
  * Objects for the time of one command: git reads those of the repository and writes into a directory of its own. agt
  * deletes the directory when the command ends, also by a signal. If agt is killed, the next comparison deletes it.
  */
-import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { abandonedDirectories, makeOwnedDirectory } from '../../disk/lock-owner.ts';
@@ -59,8 +59,15 @@ function initialize(dir: string, others: readonly (string | undefined)[]): void 
   mkdirSync(join(dir, 'objects/info'), { recursive: true });
   mkdirSync(join(dir, 'objects/pack'));
   const lines = others.flatMap((path) => (path === undefined ? [] : `${path}\n`));
-  writeFileSync(join(dir, 'objects/info/alternates'), lines.join(''));
+  writeFileSync(join(dir, ALTERNATES), lines.join(''));
 }
+
+/** `objects`: those of another repository, for each git that starts from now on. */
+export function readAlso({ dir }: ScratchObjects, objects: string): void {
+  appendFileSync(join(dir, ALTERNATES), `${objects}\n`);
+}
+
+const ALTERNATES = 'objects/info/alternates';
 
 /** For a git that moves refs: a repository of its own, with these objects. `like` is the name of any. */
 export function scratchRepository({ git, dir }: ScratchObjects, like: string): Git {

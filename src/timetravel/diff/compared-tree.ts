@@ -2,7 +2,7 @@
  * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of a commit, of the files on disk,
  * or of those that git would commit. agt writes them as scratch objects.
  */
-import { appendFileSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
@@ -19,7 +19,7 @@ import {
   withIndex,
   writeTree,
 } from '../../git/objects/scratch-index.ts';
-import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { readAlso, type ScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
 import { inScratch, writtenFiles } from '../../lifecycle/in-place/target.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -78,8 +78,7 @@ export async function treeOfWork(session: Session, scratch: ScratchObjects): Pro
   requireReadableSandbox(session);
   const user = isAttached(session.record) ? repositoryOf(session.record.sandbox) : undefined;
   // The store of a folder has not all that the user's index names.
-  if (user)
-    appendFileSync(join(scratch.dir, 'objects/info/alternates'), `${join(user.commonDir, 'objects')}\n`);
+  if (user) readAlso(scratch, join(user.commonDir, 'objects'));
   const git = gitInSandbox(scratch.git, session.repository, session.record);
   const file = join(scratch.dir, 'work-index');
   let index = await copyIndex(git, gitDirOf(session.record.sandbox), file);
