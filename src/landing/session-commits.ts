@@ -162,15 +162,15 @@ export async function warnOfReturn(
   changes: readonly DiffEntry[],
 ) {
   const warnings: string[] = [];
-  for (const { from, commit, source = commit, at } of landingsOf(session.record.landed)) {
+  for (const { from, commit, at } of landingsOf(session.record.landed)) {
     if (!(await isAncestor(git, commit, tip))) continue;
     const brought = await diffTrees(git, from, commit, { countLines: false });
     const before = new Map(brought.map((one) => [one.path, entryOf(one.before)]));
     const again = changes.filter(({ path }) => before.has(path));
-    const since = await diffTrees(git, source, theirs, { countLines: false });
+    const then = (await session.history()).find(({ time }) => time <= new Date(at))?.commit;
+    const since = then ? await diffTrees(git, `${then}:sandbox`, theirs, { countLines: false }) : [];
     const own = since.filter(({ path }) => again.some((one) => one.path === path));
-    const snapshot = (await session.history()).find(({ time }) => time <= new Date(at));
-    const versions = await versionsUpTo(git, snapshot ? [snapshot.commit] : [], own);
+    const versions = await versionsUpTo(git, then ? [then] : [], own);
     const wentBack = new Set(own.filter((one) => versions.has(versionOf(one))).map(({ path }) => path));
     const isBack = ({ path, after }: DiffEntry) => before.get(path) === entryOf(after) || wentBack.has(path);
     const files = again.filter(isBack).map(({ path }) => displayPath(path));

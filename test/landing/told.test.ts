@@ -222,6 +222,16 @@ test('so does one that takes back some lines of a file, but not one that changes
   expect(warnings()).toMatch(/^warning: takes back in a what this session has landed as \w+\n$/);
 });
 
+test('the second of two commits in one file takes nothing back', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n2\n3\n4\n5\n' });
+  for (const text of ['one\n2\n3\n4\n5\n', 'one\n2\n3\n4\nfive\n']) {
+    write(join(sandbox, 'a'), text);
+    git(sandbox, 'commit', '-q', '-a', '-m', text);
+  }
+  agtOk(repository, 'accept', 's1', '--commits', 'agt/s1~1', '--keep');
+  expect(agt(repository, 'accept', 's1').stderr).toBe('');
+});
+
 test('no file is left out that the branch has by another commit', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n', c: 'c\n' });
   write(join(sandbox, 'a'), 'agent\n');

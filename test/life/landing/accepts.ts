@@ -84,7 +84,9 @@ export function acceptAct(life: LandingLife, session: Session): void {
   else {
     life.leave();
     const changed = changedPaths(root, from, to);
-    const own = alreadyThere({ before: before.user, changed, clean: cleanCheckout(root, branch) });
+    const isCheckedOut = before.user.get('HEAD') === `ref: refs/heads/${branch}`;
+    const clean = cleanCheckout(root, branch);
+    const own = isCheckedOut ? alreadyThere({ before: before.user, changed, clean }) : [];
     life.last = { id, branch, from, commit: to, content: before.content, own };
   }
 }
