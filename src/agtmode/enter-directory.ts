@@ -43,18 +43,19 @@ function hintsOutside(): string[] {
   const link = attempt(() => readlinkSync('/proc/self/cwd').replace(/ \(deleted\)$/, ''));
   const place = placeOutside(process.env['PWD'] || (link ?? ''));
   if (!isAbsolute(place)) return [];
-  return [
-    `it is gone, as a sandbox is after an accept; change to one that is there: cd ${shellQuote(place)}`,
-  ];
+  return [`it is gone; change to one that is there: cd ${shellQuote(place)}`];
 }
 
-/** Where to go from a directory that is gone: from a session to its repository, else to the nearest one above. */
+/** Where to go from a directory that is gone: the nearest one above, but from a sandbox that is gone to the repository. */
 export function placeOutside(gone: string): string {
-  const commonDir = /\/sessions\/[^/]/.test(gone) ? repositoryAround(gone) : undefined;
-  const top = commonDir === undefined ? undefined : (readArea(commonDir) ?? dirname(commonDir));
-  let place = top ?? gone;
-  while (isAbsolute(place) && !existsSync(place)) place = dirname(place);
-  return place;
+  const place = nearest(gone);
+  const isLost = /\/sessions\/[^/]/.test(gone) && !/\/sessions\/[^/]+\/./.test(place);
+  const commonDir = isLost ? repositoryAround(gone) : undefined;
+  return commonDir === undefined ? place : nearest(readArea(commonDir) ?? dirname(commonDir));
+}
+
+function nearest(place: string): string {
+  return isAbsolute(place) && !existsSync(place) ? nearest(dirname(place)) : place;
 }
 
 /** A command may have deleted the directory that the user's shell is in, or made it anew. */
