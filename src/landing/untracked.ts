@@ -32,12 +32,16 @@ export async function untrackedAmong(session: Session, changes: readonly DiffEnt
 /** Paths that git ignores, and that the user's worktree lacks or has in another form; directories that it lacks as a whole. */
 export async function ignoredAlone({ sandboxGit, repository }: Session, worktree = repository.worktree) {
   const listing = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
-  const paths = fieldsOf(await gitBytes(sandboxGit, [...PLAIN_INDEX, ...listing])).map(displayPath);
+  const listed = new Set(fieldsOf(await gitBytes(sandboxGit, [...PLAIN_INDEX, ...listing])));
+  // git lists a directory of ignored files alone, and those as well.
+  const isInside = (path: string) =>
+    parentDirectories(path.replace(/\/$/, '')).some((directory) => listed.has(`${directory}/`));
+  const paths = [...listed].filter((path) => !isInside(path)).map(displayPath);
   if (worktree === undefined) return paths;
-  const alone = (path: string, isInside = false): string[] => {
+  const alone = (path: string, isBelow = false): string[] => {
     const [own, there] = [join(sandboxGit.cwd, path), join(worktree, path)];
     if (!existsSync(there)) return [path];
-    if (!path.endsWith('/')) return isOtherFile(own, there, isInside ? 0 : MIB) ? [path] : [];
+    if (!path.endsWith('/')) return isOtherFile(own, there, isBelow ? 0 : MIB) ? [path] : [];
     const entries = isBuildOutput(basename(path))
       ? []
       : attempt(() => readdirSync(own, { withFileTypes: true }));
@@ -142,7 +146,8 @@ function refusal(
   );
   const count = plural(files.length, 'untracked file');
   const lines = [...found].map(([path, doubt]) => `${path}: ${doubt}`);
-  const none = found.size > SOME ? ['--untracked=none'] : undefined;
+  const isPicked = request.commits.length > 0; // with --commits go no patterns
+  const none = isPicked || found.size > SOME ? ['--untracked=none'] : undefined;
   const commits = {
     does: "Take the agent's commits alone",
     words: ['--committed-only'],
@@ -153,7 +158,7 @@ function refusal(
     {
       does: 'Take these files, too',
       words: ['--untracked=all'],
-      hint: 'or take them all: --untracked=all; or name those to take: --include PATTERN',
+      hint: `or take them all: --untracked=all${isPicked ? '' : '; or name those to take: --include PATTERN'}`,
     },
     ...(hasCommits && request.chooseTree === undefined ? [commits] : []),
   ];

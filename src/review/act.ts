@@ -108,7 +108,9 @@ export function warnOfRejected(session: Session, commit: string): Promise<string
     const { rejected } = await findRejected(session, bench, { head: commit, tree: commit });
     if (rejected.length === 0) return '';
     const found = `${plural(rejected.length, 'rejected hunk')}: ${listSome(pathsOf(rejected))}`;
-    const undo = rejected.every(({ isGone }) => isGone) ? '' : ` undo them (agt review ${id} --now),`;
+    const there = rejected.filter(({ isGone }) => !isGone);
+    const out = there.every(({ isTold }) => isTold) ? 'take them out' : `undo them (agt review ${id} --now)`;
+    const undo = there.length === 0 ? '' : ` ${out},`;
     const way = `to keep rejected lines out:${undo} commit in the sandbox, and export again`;
     return `warning: the commits have ${found}; ${way}\n`;
   });

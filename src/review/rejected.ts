@@ -12,6 +12,8 @@ export interface RejectedHunk {
   readonly path: string;
   /** The sandbox does not have it any more. */
   readonly isGone: boolean;
+  /** The agent alone takes it out, as it hears of it with --tell. */
+  readonly isTold: boolean;
 }
 
 /**
@@ -42,7 +44,9 @@ export async function findRejected(session: Session, bench: Workbench, read: Con
       if (own.length === 0 || isOldName) return [];
       const isGone = own.every(({ id }) => !now.has(id));
       const path = newNames.get(hunk.path) ?? hunk.path;
-      return [{ ids: own.map(({ id }) => id), path, isGone }];
+      const pieces = own.map(({ id }) => id);
+      const isTold = standing.every(({ id, way }) => way === 'tell' || !pieces.includes(id));
+      return [{ ids: pieces, path, isGone, isTold }];
     });
   return { tree: await named.without(ids), rejected };
 }

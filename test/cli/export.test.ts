@@ -51,7 +51,7 @@ describe('agt session export', () => {
   });
 
   test('warns of commits with rejected hunks, until the sandbox has taken them back and has a commit of that', () => {
-    agtOk(sandbox, 'review', '--reject', 'new.txt:1', '-m', 'no');
+    agtOk(sandbox, 'review', '--reject', 'new.txt:1', '-m', 'no', '--tell');
     const warning = (undo: string) =>
       'warning: the commits have 1 rejected hunk: new.txt; ' +
       `to keep rejected lines out:${undo} commit in the sandbox, and export again\n`;
@@ -59,6 +59,9 @@ describe('agt session export', () => {
       const { exitCode, stderr } = agt(sandbox, 'export', ...words);
       return [exitCode, /^warning.*/ms.exec(stderr)?.[0]];
     };
+    expect(exported('-n')).toEqual([0, warning(' take them out,')]);
+    agtOk(sandbox, 'review', '--new', 'new.txt');
+    agtOk(sandbox, 'review', '--reject', 'new.txt:1', '-m', 'no');
     expect(exported('-n')).toEqual([0, warning(' undo them (agt review s1 --now),')]);
     agtOk(sandbox, 'review', '--now');
     expect(exported('--allow-dirty', '--json')).toEqual([0, warning('')]);

@@ -61,6 +61,7 @@ test('without a terminal, sources land, and keys, large files and dependencies a
   // The way out that the hint names, with a path that needs no quotes.
   const words = / (--exclude=.*)$/m.exec(accept('-n').stderr)?.[1]?.split(' ') ?? [];
   expect(JSON.parse(accept('-n', '--json', ...words).stdout).untracked).toEqual(['src/more.ts']);
+  expect(accept('--commits=@{0}', '-n').stderr).toMatch(/--untracked=none\nhint: .*: --untracked=all\n$/);
   agtOk(session.repository, 'accept', 's1', '--keep', '-m', 'One key', '--include', '.env');
   expect(landed()).toEqual(expect.arrayContaining(['.env']));
   expect(landed()).not.toContain('dump.sql');
@@ -250,8 +251,9 @@ test('what git ignores stays out and is counted, unless the user has the same', 
   write(join(repository, '.env'), 'user\n');
   write(join(repository, '.env.same'), 'same\n');
   write(join(sandbox, '.env.same'), 'same\n');
-  for (const path of ['.env', 'build/a', 'build/b', 'x.log', 'new']) write(join(sandbox, path), `${path}\n`);
-  const line = 'left out 4 paths that git ignores: .env, build/, data/out/, and 1 more\n';
+  for (const path of ['.env', 'build/a', 'build/b', 'logs/x.log', 'new'])
+    write(join(sandbox, path), `${path}\n`);
+  const line = 'left out 4 paths that git ignores: .env, build/, data/out/, and 1 more\n'; // logs/ alone
   expect(agtOk(repository, 'accept', 's1', '-n', '--untracked=all')).toContain(line);
   expect(agtOk(repository, 'accept', 's1', '--untracked=all')).toContain(line);
 });
