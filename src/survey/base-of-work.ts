@@ -46,6 +46,7 @@ interface Ends {
 /**
  * The files that the branch has as at the snapshot where the session was forked, or a fork of it began, or an earlier one,
  * or as the session took them along from the user; and with a family of which something has landed, as the session has them.
+ * Where the other one of a fork has gone on before all its work landed, both sides come from the file at the fork.
  */
 export async function sharedFiles(
   records: readonly SessionRecord[],
@@ -87,14 +88,30 @@ export async function sharedFiles(
     earlier.get(versionOf(one))?.some((commit) => usable.has(commit)) === true;
   const shared = changes.filter((one) => !isOwn(one) && (isAtFork(one) || wasThere(one)));
   // There the branch has taken something back since.
-  const brought = new Set(isAccepted && shared.length > 0 ? await broughtBy(git, landed) : []);
+  const brought = new Set(isAccepted && shared.length > 0 ? await broughtBy(git, landingsOf(landed)) : []);
   const chosen = changes.filter((one) => isOwn(one) || (shared.includes(one) && !brought.has(one.path)));
-  return chosen.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
+  const edits = chosen.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
+  const rest = isAccepted ? [] : changes.filter((one) => !isOwn(one) && !shared.includes(one));
+  for (const one of rest.length === 0 ? [] : family.filter((of) => forkedAt.includes(of.from_spec ?? ''))) {
+    const other = one.session_id === id ? records.find(({ session_id }) => session_id === parent) : one;
+    const goneOn = await broughtSince(git, one.created_at, other?.landed, from);
+    for (const { path, after } of rest.filter((file) => goneOn.has(file.path))) {
+      const atFork = oids.get(`${one.from_spec}:sandbox/${encodePath(path)}`);
+      if (after && atFork) edits.push([path, `${after.mode} ${atFork}`]);
+    }
+  }
+  return edits;
 }
 
-/** The files of all acceptances. */
-async function broughtBy(git: Git, landed: Landed | undefined): Promise<string[]> {
-  const diffs = landingsOf(landed).map(({ from, commit }) =>
+/** The files of an acceptance of all work, which came after the fork, and which the branch has. */
+async function broughtSince(git: Git, fork: string, landed: Landed | undefined, tip: string) {
+  if (!landed || landed.in_part || landed.at < fork) return new Set();
+  return new Set((await isAncestor(git, landed.commit, tip)) ? await broughtBy(git, [landed]) : []);
+}
+
+/** The files of these acceptances. */
+async function broughtBy(git: Git, landings: readonly Landed[]): Promise<string[]> {
+  const diffs = landings.map(({ from, commit }) =>
     diffTrees(git, from, commit, { countLines: false }).catch(() => []),
   );
   return (await Promise.all(diffs)).flat().map(({ path }) => path);

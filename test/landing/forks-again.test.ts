@@ -42,3 +42,24 @@ test.each([[[]], [['--commits', 'main..agt/s1']]])(
     expect(agtOk(repository, 'list')).toMatch(/^s2 +active +\+1 /m);
   },
 );
+
+test.each([
+  ['s1', 's2'],
+  ['s2', 's1'],
+])(
+  'uncommitted work at the fork, with which %s goes on and lands: %s has its own lines alone',
+  (one, other) => {
+    const { repository, sandbox } = makeSession({ f: 'f\n' });
+    write(join(sandbox, 'new'), '1\n2\n3\n');
+    agtOk(repository, 'fork', 's1', '--id', 's2');
+    const put = (id: string, text: string) => write(join(agtOk(repository, 'path', id), 'new'), text);
+    put(one, 'one\n2\n3\n');
+    agtOk(repository, 'accept', one, '--untracked=all');
+    const row = () => JSON.parse(agtOk(repository, 'list', '--json'))[0];
+    expect(row()).toMatchObject({ session_id: other, merged: true, diff: { files: 0 } });
+    put(other, '1\n2\n3\nfour\n');
+    expect(row()).toMatchObject({ merge: 'clean', diff: { files: 1, insertions: 1, deletions: 0 } });
+    agtOk(repository, 'accept', other, '--untracked=all');
+    expect(git(repository, 'show', 'main:new')).toBe('one\n2\n3\nfour');
+  },
+);
