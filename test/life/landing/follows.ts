@@ -44,7 +44,9 @@ export function alreadyThere({
   const dirty = new Set(dirtyPaths(before));
   const fileOf = (facts: Facts, path: string) => {
     const text = facts.get(`file ${path}`);
-    return text?.startsWith('directory') ? undefined : text;
+    // git knows one mode of an executable file.
+    const asGit = text?.replace(/^file ([0-7])[0-7]{2}/, (_, owner) => (owner & 1 ? 'file 755' : 'file 644'));
+    return text?.startsWith('directory') ? undefined : asGit;
   };
   const isSame = (path: string) => fileOf(before, path) === fileOf(clean, path);
   return changed.filter((path) => dirty.has(path) && isSame(path));
