@@ -9,6 +9,16 @@ export function lineOf(repository: Repository, record: SessionRecord, depth = 0)
   return [record, ...(parent === undefined ? [] : lineOf(repository, parent, depth + 1))];
 }
 
+/** Of a session: those that began with it, it with them, or all with the same one. */
+export function relativesIn(records: readonly SessionRecord[]) {
+  const parents = new Map<string, string | undefined>(records.map((one) => [one.session_id, one.from]));
+  const rootOf = (id: string, depth = 0): string => {
+    const parent = depth < records.length ? parents.get(id) : undefined;
+    return parent === undefined ? id : rootOf(parent, depth + 1);
+  };
+  return (id: string) => records.filter(({ session_id: one }) => one !== id && rootOf(one) === rootOf(id));
+}
+
 /** The commits of people with which a session began, or the one that it goes on with, and those of syncs, the newest first. */
 export function startsOfWork(repository: Repository, record: SessionRecord): string[] {
   return lineOf(repository, record).flatMap((one) => [

@@ -11,7 +11,7 @@ import { copyIndex, mergeTrees, plainCommit } from '../git/objects/scratch-index
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitLines, gitText, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { acceptances, landingsOf, startsOfWork } from '../session/landings.ts';
+import { acceptances, landingsOf, relativesIn, startsOfWork } from '../session/landings.ts';
 import { type Landed, listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
@@ -224,15 +224,10 @@ export function familyOf(
   git = repository.git,
   records = listRecords(repository).records,
 ) {
-  const parents = new Map<string, string | undefined>(records.map((one) => [one.session_id, one.from]));
-  const rootOf = (id: string, depth = 0): string => {
-    const parent = depth < records.length ? parents.get(id) : undefined;
-    return parent === undefined ? id : rootOf(parent, depth + 1);
-  };
+  const relatives = relativesIn(records);
   const known = new Map<string, ReturnType<typeof standing>>();
-  return async ({ session_id: id, user_branch }: SessionRecord, onto = user_branch ?? '') => {
-    const others = records.filter(({ session_id: one }) => one !== id && rootOf(one) === rootOf(id));
-    const asked = others.map((one) => {
+  return async ({ session_id, user_branch }: SessionRecord, onto = user_branch ?? '') => {
+    const asked = relatives(session_id).map((one) => {
       const key = `${one.session_id} ${onto}`;
       if (!known.has(key)) known.set(key, standing(git, one, { onto, from: onto }, '', true));
       return known.get(key);

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { endedDaysAgo } from '../harness/opened.ts';
 import { makeSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 
@@ -10,7 +11,8 @@ const LINES = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
 
 /** `s1` has committed a line, and `s2` goes on from there. */
 function forked() {
-  const { repository, sandbox } = makeSession({ f: `${LINES.join('\n')}\n`, other: 'x\n' });
+  const session = makeSession({ f: `${LINES.join('\n')}\n`, other: 'x\n' });
+  const { repository, sandbox } = session;
   const commitLine = (worktree: string, at: number, text: string) => {
     const lines = git(worktree, 'show', 'HEAD:f').split('\n');
     write(join(worktree, 'f'), `${lines.with(at - 1, text).join('\n')}\n`);
@@ -27,7 +29,7 @@ function forked() {
     );
   const linesOn = (branch = 'main') => git(repository, 'show', `${branch}:f`).split('\n');
   const last = () => git(repository, 'log', '-1', '--format=%s', '--numstat', 'main').split('\n\n');
-  return { repository, sandbox, fork, commitLine, row, linesOn, last };
+  return { session, repository, sandbox, fork, commitLine, row, linesOn, last };
 }
 
 const OWN = { ahead: 1, merge: 'clean', merged: false, diff: { files: 1, insertions: 1, deletions: 1 } };
@@ -261,3 +263,22 @@ test('after a sync, the message of a session leaves out commits that have landed
   agtOk(repository, 'accept', 's1');
   expect(last()).toEqual(['other; five', '1\t1\tf\n1\t1\tother']);
 });
+
+test.each(['s1', 's2'])(
+  'agt gc does not forget what has landed with %s while the other one is active',
+  (one) => {
+    const { session, repository, fork, commitLine, row } = forked();
+    commitLine(fork('s2'), 9, 'nine');
+    agtOk(repository, 'accept', one);
+    commitLine(repository, 3, 'own');
+    const other = one === 's1' ? 's2' : 's1';
+    const before = row(other);
+    expect(before).toMatchObject({ ahead: one === 's1' ? 1 : 0 });
+    endedDaysAgo({ ...session, id: one }, 40);
+    agtOk(repository, 'gc');
+    expect(row(other)).toMatchObject({ ahead: before.ahead, merge: before.merge });
+    agtOk(repository, 'remove', other, '--force');
+    agtOk(repository, 'gc');
+    expect(row(one)).toBe(undefined);
+  },
+);

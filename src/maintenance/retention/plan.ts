@@ -5,6 +5,7 @@ import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { relativesIn } from '../../session/landings.ts';
 import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
@@ -46,7 +47,7 @@ export async function planSession(
   const tip = held?.get(record.session_id);
   const isHeld = isEnded(record) && tip !== undefined && tip === (await readTips(session)).tip;
   const isOld = retentionIsOver(record, retention, seconds);
-  const isOver = !isFolder && (isHeld || isOld);
+  const isOver = !isFolder && (isHeld || isOld) && !tellsOthers(repository, record);
   if (!isFolder && !isOver && !(thin && isActive(record))) return undefined;
   const chain = await readChain(session);
   const { snapshots } = chain;
@@ -74,6 +75,12 @@ function retentionIsOver(record: SessionRecord, retention: number, now: number):
   if (record.intent?.operation === 'drop') return true;
   const removed = new Date(record.last_activity_at).getTime() / 1000;
   return now - removed > retention;
+}
+
+/** Without it, sessions that go on with the same work would not know that it has landed. */
+function tellsOthers(repository: Repository, { session_id: id, landed, intent }: SessionRecord): boolean {
+  if (landed === undefined || intent?.operation === 'drop') return false;
+  return relativesIn(listRecords(repository).records)(id).some(isActive);
 }
 
 async function reasonToSkip(
