@@ -125,8 +125,8 @@ function expectedTree(
   const synced = mergeBase(root, 'main', head);
   const starts = words[0] === '--keep-commits' ? [] : [synced, ...life.startsOf(session.id)];
   const isThere = (commit: string) => [from, ...had].some((tip) => isOn(commit, tip));
-  const apart = starts.filter((commit) => isOn(commit, head) && !isThere(commit));
-  const start = apart.find((commit) => apart.every((one) => one === commit || !isOn(commit, one)));
+  const dropped = starts.filter((commit) => isOn(commit, head) && !isThere(commit));
+  const start = dropped.find((commit) => dropped.every((one) => one === commit || !isOn(commit, one)));
   const ownBase = isAgain ? landed.source : start;
   const base = ownBase ?? mergeBase(root, head, from, ...had);
   if (trackedOnly && isAgain) {
@@ -135,19 +135,30 @@ function expectedTree(
     const tree = chosen(root, base, theirs, (path) => tracked.has(path) || landedPaths.has(path));
     theirs = ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'chosen', tree], root).trim();
   }
-  if (words[0] === '--exclude') {
-    const takes = (path: string) =>
-      !path.startsWith('src/') && path !== 'src' && !path.includes('/src/') && !path.endsWith('/src');
-    const tree = chosen(root, base, theirs, takes);
-    theirs = ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'chosen', tree], root).trim();
-  }
-  const tree = squashed(root, branch, theirs, { base: ownBase, had });
-  if (had.length > 0 && tree !== undefined && squashed(root, branch, theirs) === undefined)
+  const content = theirs;
+  const takes = (path: string) =>
+    !path.startsWith('src/') && path !== 'src' && !path.includes('/src/') && !path.endsWith('/src');
+  const landing = (start: string) =>
+    words[0] === '--exclude'
+      ? ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'x', chosen(root, start, content, takes)], root).trim()
+      : content;
+  const tree = squashed(root, branch, landing(base), { base: ownBase, had });
+  if (had.length > 0 && tree !== undefined && squashed(root, branch, landing(base)) === undefined)
     life.counts.goneOn++;
   if (tree !== undefined || ownBase !== undefined) return tree;
+  // Both had the content of the sandbox at the fork, and the other one has landed with that.
+  const apart = committedOnly || trackedOnly ? [] : life.forks.filter(({ ids }) => ids.includes(session.id));
+  for (const { ids, start } of apart) {
+    const isThere = session.family.some(
+      (one) =>
+        one.id !== session.id && ids.includes(one.id) && one.branch === branch && isOn(one.commit, from),
+    );
+    const shared = isThere ? squashed(root, branch, landing(start), { base: start }) : undefined;
+    if (shared !== undefined) return shared;
+  }
   // Where the branch has the commits in another form, the rest lands alone.
   const isHome = squashed(root, branch, head, { had }) === life.git('rev-parse', `${from}^{tree}`);
-  return isHome ? squashed(root, branch, theirs, { base: head }) : undefined;
+  return isHome ? squashed(root, branch, landing(base), { base: head }) : undefined;
 }
 
 /** Commits of which all work has landed with a fork, or with what was forked, unless a sync has brought that. */

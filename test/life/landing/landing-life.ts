@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGT, GIT_MODE, makeDirectory, type Outcome, ok, parseJson, REAL_GIT, run } from '../programs.ts';
 import { Random } from '../random.ts';
+import { commitOf } from '../squash.ts';
 import { INSIDE, Worktree } from '../worktree.ts';
 import { makeOrigin } from '../worktree-git.ts';
 
@@ -46,6 +47,8 @@ export class LandingLife {
   /** The session, or its fork, that waits. */
   other: Session | undefined;
   last: Landed | undefined;
+  /** `start`: the content of the sandbox then, as a commit. */
+  readonly forks: { readonly ids: readonly string[]; readonly start: string }[] = [];
   private agentProgram = REAL_GIT;
   private readonly log: string[] = [];
 
@@ -102,9 +105,11 @@ export class LandingLife {
   /** The session goes on, or its fork does, and the other one waits. */
   fork(session: Session): void {
     const id = `s${++this.counts.sessions}`;
+    const start = commitOf({ worktree: session.sandbox, notTheirs: new Set(), committedOnly: false });
     const { exitCode, stdout } = this.agt('fork', session.id, '--id', id, '--json');
     if (exitCode !== 0) return;
     this.counts.forked++;
+    if (start !== undefined) this.forks.unshift({ ids: [session.id, id], start });
     this.enter(id, stdout, session.family);
     this.other = session;
     if (this.random.chance(0.5)) this.change();
