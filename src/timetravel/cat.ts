@@ -2,7 +2,8 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
-import { type Git, gitBytes } from '../git/run/git.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
 import { isOwn } from '../snapshot/format.ts';
@@ -28,13 +29,12 @@ export async function findFile(
   const { snapshot, snapshotName: name } = file;
   const ambiguous = await readAmbiguousFolders(git, [snapshot.commit]);
   const path = encodePath(paths.inSession(file.path, ambiguous));
-  const [typeAndOid = ''] = await readTypes(git, [snapshot], path);
-  const [type, oid = ''] = typeAndOid.split(' ');
-  if (type === 'blob') return { oid };
-  if (type === 'tree' && /(^|\/)\.{0,2}$/.test(file.path))
+  const [found] = await findObjects(git, [`${snapshot.commit}:${path}`]);
+  if (found?.type === 'blob') return { oid: found.oid };
+  if (found?.type === 'tree' && /(^|\/)\.{0,2}$/.test(file.path))
     return { names: await namesIn(git, snapshot, path) };
   const shown = shownPath(decodePath(path), ambiguous);
-  if (type === 'tree') {
+  if (found?.type === 'tree') {
     const names = (await namesIn(git, snapshot, path)).map((one) => displayPath(one.replace(/\/$/, '')));
     throw new AgtError(`"${shown}" is a directory in "${name}"`, {
       hints: [`it contains: ${listSome(names, MAX_NAMES)}`],
@@ -42,11 +42,11 @@ export async function findFile(
   }
   const toWrite = (one: string) => paths.toWrite(one, ambiguous);
   const fromTop = encodePath(`sandbox/${Buffer.from(file.path).toString('latin1')}`);
-  const [there = ''] = await readTypes(git, [snapshot], fromTop);
+  const [there] = await findObjects(git, [`${snapshot.commit}:${fromTop}`]);
   const here = `${name}:${displayPath(toWrite(decodePath(fromTop)))}`;
   throw new AgtError(`no file "${shown}" in "${name}"`, {
     hints: [
-      ...(there.startsWith('blob ')
+      ...(there?.type === 'blob'
         ? [`paths count from the current directory: ${shellQuote(here)}`]
         : await hintOtherDirectories(git, snapshot, path, toWrite)),
       ...(await hintOtherSnapshot(git, history, snapshot, path)),
@@ -67,15 +67,6 @@ async function splitSpec(spec: string, find: (name: string) => Promise<Snapshot>
     }
   }
   throw reason;
-}
-
-/** `type oid` of a path in each snapshot; another text in a snapshot that does not have the path. */
-async function readTypes(git: Git, snapshots: readonly Snapshot[], path: string): Promise<string[]> {
-  const input = Buffer.from(snapshots.map(({ commit }) => `${commit}:${path}\0`).join(''), 'latin1');
-  const args = ['cat-file', '-z', '--batch-check=%(objecttype) %(objectname)'];
-  const output = (await gitBytes(git, args, { input })).toString('latin1');
-  // git repeats a missing path in its answer. With a line break in the path, lines and snapshots no longer correspond.
-  return path.includes('\n') && snapshots.length > 1 ? [] : output.split('\n');
 }
 
 /** Names in one hint: as many as fit on a line. */
@@ -109,9 +100,13 @@ async function hintOtherSnapshot(
   { commit }: Snapshot,
   path: string,
 ): Promise<string[]> {
+  if (path.includes('\n')) return []; // each snapshot would take a git of its own
   const own = history.findIndex((snapshot) => snapshot.commit === commit);
-  const types = await readTypes(git, history, path);
-  const numbers = [...history.keys()].filter((n) => types[n]?.startsWith('blob '));
+  const found = await findObjects(
+    git,
+    history.map((snapshot) => `${snapshot.commit}:${path}`),
+  );
+  const numbers = [...history.keys()].filter((n) => found[n]?.type === 'blob');
   const [nearest] = numbers.sort((a, b) => Math.abs(a - own) - Math.abs(b - own));
   if (nearest === undefined) return [];
   const { label } = history[nearest] as Snapshot;

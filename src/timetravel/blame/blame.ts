@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { type Git, gitAnswer, gitLines, gitText } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
@@ -47,12 +47,11 @@ type Maps = ReturnType<typeof readMaps>;
 /** They need no line, so git reads them while it looks for the lines. */
 function readMaps({ git, repository, revision = 'HEAD' }: BlameRequest) {
   const all = allMaps(repository.git);
-  const rewritten = all.then((maps) => rewrittenMaps(git, revision, maps));
+  const tip = resolveObject(git, `${revision}^{commit}`);
+  const rewritten = all.then(async (maps) => rewrittenMaps(git, await tip, maps));
   const merged = all.then((maps) => mergedMaps(repository.git, maps));
-  // If git refuses the file, nobody waits for them.
-  const tip = gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`]);
   const branches = tip.then((commit) => readWorkBranches(repository, commit));
-  Promise.allSettled([rewritten, merged, branches]);
+  Promise.allSettled([rewritten, merged, branches]); // if git refuses the file, nobody waits for them
   return { all, rewritten, merged, branches };
 }
 
@@ -118,9 +117,8 @@ async function sinceStart({ git, revision = 'HEAD' }: BlameRequest, { record }: 
 }
 
 async function placeOf({ git, revision = 'HEAD' }: BlameRequest, { record }: Session): Promise<Place> {
-  const { user_branch } = record;
-  const commit = async (name: string) => gitAnswer(git, ['rev-parse', '--verify', '--quiet', name]);
-  return { head: await commit(revision), branch: user_branch && (await commit(user_branch)) };
+  const { user_branch: branch } = record;
+  return { head: await resolveObject(git, revision), branch: branch && (await resolveObject(git, branch)) };
 }
 
 /** The file in the version that is asked for, as a worktree has it. */

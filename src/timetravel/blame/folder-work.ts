@@ -1,5 +1,5 @@
 /** Commits that somebody made in a folder, and did not fetch: the snapshots before each of them. */
-import { type Git, gitAnswer, gitLines } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, resolveObject } from '../../git/run/git.ts';
 import type { Session } from '../../session/session.ts';
 import { readAuthors } from '../turns.ts';
 import { firstReach } from './first-reach.ts';
@@ -28,7 +28,7 @@ export async function readFolderWork(git: Git, session: Session) {
     const isAccept = original === 'agt accept';
     here.set(commit, { seconds: Number(seconds), isCopy: original === undefined, isAccept });
   }
-  const now = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', 'HEAD']);
+  const now = await resolveObject(git, 'HEAD');
   const heads = [...history.steps.map(({ snapshot }) => snapshot.head), now];
   const [first] = heads;
   const reached = await firstReach(git, [...heads, ...here.keys()], first);

@@ -1,6 +1,6 @@
 /** Which maps of acceptances a commit may be looked up in, if its message names no session. */
 import { ATTRIBUTIONS } from '../../filter/agent-refs.ts';
-import { type Git, gitAnswer, gitLines } from '../../git/run/git.ts';
+import { type Git, gitLines } from '../../git/run/git.ts';
 import { type AcceptMap, readAcceptMaps } from './accept-map.ts';
 
 export async function allMaps(git: Git): Promise<AcceptMap[]> {
@@ -13,11 +13,9 @@ export async function allMaps(git: Git): Promise<AcceptMap[]> {
  * Those of acceptances whose commits are not in the history, as somebody has rewritten it: by each commit that is in the
  * history in place of one.
  */
-export async function rewrittenMaps(git: Git, revision: string, maps: readonly AcceptMap[]) {
+export async function rewrittenMaps(git: Git, tip: string | undefined, maps: readonly AcceptMap[]) {
   const found = new Map<string, AcceptMap[]>();
-  if (maps.length === 0) return found;
-  const tip = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`]);
-  if (tip === undefined) return found;
+  if (maps.length === 0 || tip === undefined) return found;
   const missing = await gitLines(git, ['rev-list', ...maps.map((map) => map.landed), `^${tip}`, '--']);
   for (const map of maps.filter(({ landed }) => missing.includes(landed)))
     for (const commit of await gitLines(git, ['rev-list', tip, `^${map.landed}`, '--']))
