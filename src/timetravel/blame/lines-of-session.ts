@@ -6,6 +6,7 @@
 import { commitOid, storeCommits } from '../../git/objects/commits.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import type { Git } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
@@ -13,7 +14,7 @@ import { OWN } from '../../snapshot/format.ts';
 import { emptyTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import type { AuthoredHistory, AuthoredStep } from '../turns.ts';
-import { type HeadsOfSteps, readHeads } from './heads-of-steps.ts';
+import { readParents } from './first-reach.ts';
 import { commitOnTop, commitWith, type IsBeside } from './made-commits.ts';
 import { type BlamedLine, forOwnBlame, gitBlame } from './porcelain.ts';
 
@@ -136,4 +137,53 @@ async function commitsFor(
   }
   await storeCommits(git, contents, snapshots[0]?.commit ?? '');
   return { made: snapshots.map(({ commit }) => made.get(commit) ?? ''), sides };
+}
+
+/** Commits that HEAD left and got in the steps of a session. */
+interface HeadsOfSteps {
+  /**
+   * The first step, counted from 0, at each of the commits that this HEAD no longer has below it: lines of their steps may
+   * come back with it.
+   */
+  readonly dropped: (head: string | undefined) => readonly number[];
+  /** The newest commits of the user branch that each step brought, as an agent's own merge or rebase does. */
+  readonly arrived: readonly (readonly string[])[];
+}
+
+/** `head`: one that no step may know yet. `start`: the commit that the session began at. */
+async function readHeads(
+  git: Git,
+  { steps }: AuthoredHistory,
+  { head, start }: { readonly head: string | undefined; readonly start: string },
+): Promise<HeadsOfSteps> {
+  const first = new Map<string, number>();
+  for (const [i, { snapshot }] of steps.entries())
+    if (snapshot.head !== undefined && !first.has(snapshot.head)) first.set(snapshot.head, i);
+  first.delete(start);
+  const heads = new Set([...first.keys(), ...(head === undefined ? [] : [head])]);
+  if (heads.size === 0) return { dropped: () => [], arrived: [] };
+  const branches = new Set(steps.flatMap(({ snapshot }) => snapshot.parents[1] ?? []));
+  const ends = [...heads, ...branches, `^${start}`];
+  // Without a part of the history, only these lines are missed.
+  const parentsOf = await readParents(git, ends).catch(() => new Map<string, string[]>());
+  const belowOf = (tip: string | undefined) => {
+    const below = new Set(tip === undefined ? [] : [tip]);
+    for (const commit of below) for (const parent of parentsOf.get(commit) ?? []) below.add(parent);
+    return below;
+  };
+  const known = new Set<string>();
+  const arrived = steps.map(({ snapshot }, i) => {
+    if (snapshot.head === steps[i - 1]?.snapshot.head) return [];
+    const added = [...belowOf(snapshot.head)].filter((one) => parentsOf.has(one) && !known.has(one));
+    for (const commit of added) known.add(commit);
+    const onBranch = added.length === 0 ? known : belowOf(snapshot.parents[1]);
+    const others = added.filter((one) => onBranch.has(one));
+    const inOthers = new Set(others.flatMap((commit) => parentsOf.get(commit) ?? []));
+    return others.filter((commit) => !inOthers.has(commit));
+  });
+  const dropped = (head: string | undefined) => {
+    const below = belowOf(head);
+    return [...first].filter(([one]) => !below.has(one)).map(([, step]) => step);
+  };
+  return { dropped, arrived };
 }
