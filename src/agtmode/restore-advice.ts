@@ -145,7 +145,7 @@ export async function newestWith(
 ) {
   if (places.includes(undefined)) return undefined;
   const names = history.flatMap(({ commit }) =>
-    places.map((place) => `${commit}:${Buffer.from(encodePath(place ?? ''), 'latin1').toString()}`),
+    places.map((place) => `${commit}:${encodePath(place ?? '')}`),
   );
   const found = await findObjects(git, names);
   const contents = history.map((_, n) => found.slice(n * places.length, (n + 1) * places.length));

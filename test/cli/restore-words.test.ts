@@ -150,3 +150,15 @@ test('directories of which only the permissions differ come after the files', ()
   expect(lines('-n').slice(0, 3)).toEqual(changes);
   expect(lines().slice(1, 4)).toEqual(changes.map((line) => `  ${line}`));
 });
+
+test('a path with letters beyond ASCII: the way to bring it back', () => {
+  const folder = makeTempDir();
+  for (const content of ['1', '2']) {
+    write(join(folder, 'é'), content);
+    agtOk(folder, 'snapshot');
+  }
+  const says = (...words: string[]) => Buffer.from(agt(folder, ...words).stderr, 'latin1').toString();
+  expect(says('restore', 'é')).toContain("hint: to bring a path back: agt restore @{1} -- 'é'\n");
+  rmSync(join(folder, 'é'));
+  expect(says('blame', 'é')).toMatch(/hint: to bring it back: agt snapshot restore \w+ -- 'é'\n/);
+});
