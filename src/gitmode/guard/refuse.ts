@@ -3,7 +3,6 @@
  * forgets, not one that looks for another way: docs/git-mode.md names those ways.
  */
 import { isNamed } from '../../config/values.ts';
-import { HEADS } from '../../git/files/ref-files.ts';
 import { splitCommandLine } from '../command-line/alias.ts';
 import { hasOption, lastOption, type ParsedOptions, parseOptions } from '../command-line/options.ts';
 import { type CommandLine, parseCommandLine, SHELL_ALIAS } from '../command-line/parse.ts';
@@ -94,7 +93,7 @@ function destinations(args: readonly string[], git: GitAccess): string[] {
     if (refspec === 'tag' || refspecs[i - 1] === 'tag' || refspec.startsWith('^')) return [];
     const [from = '', to = from] = refspec.replace(/^\+/, '').split(':');
     if (to === '' || to.includes('*')) return [ANY];
-    return ['HEAD', '@'].includes(to) ? [currentBranch(git) ?? ''] : [branchName(to)];
+    return ['HEAD', '@'].includes(to) ? [currentBranch(git) ?? ''] : [to.replace(/^(refs\/)?heads\//, '')];
   });
 }
 
@@ -106,8 +105,4 @@ function byConfiguration(git: GitAccess): string[] {
     .stdout.trim()
     .split('/');
   return [currentBranch(git) ?? '', ...(upstream.length > 0 ? [upstream.join('/')] : [])];
-}
-
-function branchName(ref: string): string {
-  return ref.startsWith(HEADS) ? ref.slice(HEADS.length) : ref.replace(/^heads\//, '');
 }
