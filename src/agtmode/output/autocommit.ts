@@ -4,7 +4,7 @@ import { plural } from '../../errors.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
-import { fileStatus, LETTERS, lines, showPath } from './format.ts';
+import { FILE_STATUS, LETTERS, lines, showPath } from './format.ts';
 import { describeNotCaptured } from './session.ts';
 
 /** `isOneOfMany`: say nothing of it if nothing changed, and list no paths. */
@@ -15,7 +15,7 @@ export function reportAutocommit(record: SessionRecord, result: CaptureResult, i
   const none = changes.length > 0 ? '' : ' (no file changed)';
   const listed = outcome === 'would-commit' && !isOneOfMany ? changes : [];
   const shown = listed.map(
-    ({ path, kind }) => `${LETTERS[fileStatus(kind)]} ${showPath(shownPath(record, path))}`,
+    ({ path, kind }) => `${LETTERS[FILE_STATUS[kind]]} ${showPath(shownPath(record, path))}`,
   );
   const text = {
     unchanged: isOneOfMany ? '' : `${id}: nothing changed\n`,
@@ -51,7 +51,7 @@ export function autocommitJson(record: SessionRecord, { seen: _, ...result }: Ca
     commit: result.commit ?? null,
     changes: result.changes.map(({ path, kind }) => ({
       path: shownPath(record, path),
-      status: fileStatus(kind),
+      status: FILE_STATUS[kind],
     })),
   };
 }

@@ -32,7 +32,7 @@ import { readStrays, type Stray } from '../../timetravel/strays.ts';
 import { captureTarget, previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
 import { folderHere } from '../session-here.ts';
-import { age, fileStatus, orNull, showPath, table } from './format.ts';
+import { age, FILE_STATUS, orNull, showPath, table } from './format.ts';
 import { leftOutRows } from './session.ts';
 
 /** `here`: undefined if the folder has no store. */
@@ -63,7 +63,8 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     position: { step: current + 1, of: steps.length },
     unfinished: record.intent?.operation ?? null,
     changes:
-      changes?.map(({ path, kind }) => ({ path: shownPath(record, path), status: fileStatus(kind) })) ?? null,
+      changes?.map(({ path, kind }) => ({ path: shownPath(record, path), status: FILE_STATUS[kind] })) ??
+      null,
     left_out: left.map(({ path, files, bytes }) => ({
       path: shownPath(record, displayPath(path)),
       ...{ files: files ?? null, bytes: bytes ?? null },

@@ -115,7 +115,7 @@ export function paint(colour: boolean): Paint {
 }
 
 /** Every JSON output describes a file by these words. docs/guide/json.md explains them, and a test compares. */
-const STATUS = {
+export const FILE_STATUS = {
   A: 'added',
   added: 'added',
   M: 'modified',
@@ -131,11 +131,7 @@ export const LETTERS = { added: 'A', modified: 'M', mode: 'M', deleted: 'D', blo
 
 /** The fate of a file that a commit or snapshot changes. */
 export function changeStatus({ before, after }: Pick<DiffEntry, 'before' | 'after'>) {
-  return fileStatus(before === undefined ? 'A' : after === undefined ? 'D' : 'M');
-}
-
-export function fileStatus(kind: keyof typeof STATUS): (typeof STATUS)[keyof typeof STATUS] {
-  return STATUS[kind];
+  return FILE_STATUS[before === undefined ? 'A' : after === undefined ? 'D' : 'M'];
 }
 
 /** `(Edit)`, `(failed Bash: npm test)`. */

@@ -5,7 +5,7 @@ import type { Git } from '../../git/run/git.ts';
 import { parseTime } from '../../snapshot/resolve-snapshot.ts';
 import type { FileChange } from '../../timetravel/timeline.ts';
 import type { Context } from '../context.ts';
-import { fileStatus, LETTERS, orNull, paint, showPath, table } from './format.ts';
+import { FILE_STATUS, LETTERS, orNull, paint, showPath, table } from './format.ts';
 import { type Column, columns } from './session-table.ts';
 
 type ListedFile = ReturnType<typeof filesJson>[number];
@@ -14,7 +14,7 @@ export function filesJson(files: readonly FileChange[], shown: (path: string) =>
   return files.map(({ path, old, kind, size, insertions, removals: deletions }) => ({
     path: shown(path),
     ...(old !== undefined && { old: shown(old) }),
-    status: fileStatus(kind),
+    status: FILE_STATUS[kind],
     size,
     ...orNull({ insertions, deletions }),
   }));

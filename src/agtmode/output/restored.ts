@@ -21,7 +21,7 @@ import type { Distance } from '../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
 import { isPart } from '../../timetravel/restore/verify.ts';
 import type { Report } from '../command-line/report.ts';
-import { age, fileStatus, lines, restoreNote, showPath, toolNote } from './format.ts';
+import { age, FILE_STATUS, lines, restoreNote, showPath, toolNote } from './format.ts';
 
 /** An undo goes by time. It says what it takes back that no agent has done. */
 export function warningOfOthers({ record }: Session, others: OthersChanges): string {
@@ -129,7 +129,7 @@ export function changeText({ kind, path, bits }: RestoreResult['changed'][number
 }
 
 export function changesJson(changed: RestoreResult['changed']) {
-  return changed.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
+  return changed.map(({ kind, path }) => ({ path, status: FILE_STATUS[kind] }));
 }
 
 export function refsJson(moves: RestoreResult['moves']) {

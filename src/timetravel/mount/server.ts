@@ -112,7 +112,7 @@ export class MountServer {
       case OPCODE.getattr:
         return attributesReply(this.files.attributes(this.node(request)) ?? refuse(ERRNO.io));
       case OPCODE.readlink:
-        return this.readlink(this.node(request));
+        return this.bytes(this.node(request), 0, Infinity);
       case OPCODE.read:
         return this.read(this.node(request), body);
       case OPCODE.readdir:
@@ -140,10 +140,6 @@ export class MountServer {
     const found = (await this.files.children(directory)).get(name);
     if (found === undefined) return noEntryReply();
     return entryReply(this.files.attributes(found) ?? refuse(ERRNO.io));
-  }
-
-  private readlink(node: FileNode): Promise<Buffer> {
-    return this.bytes(node, 0, node.size ?? 0);
   }
 
   private read(node: FileNode, body: Buffer): Promise<Buffer> {

@@ -31,7 +31,7 @@ import {
   SNAPSHOT_FORMS,
 } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { changeStatus, fileStatus, orNull, showPath } from '../../output/format.ts';
+import { changeStatus, FILE_STATUS, orNull, showPath } from '../../output/format.ts';
 
 /** Options that git handles, and agt looks at. */
 const GIT_OPTIONS = {
@@ -176,7 +176,7 @@ async function addToList(
     })),
     ...metadata.map(({ path, status, before = null, after = null }) => ({
       path: shownPath(path, ambiguous),
-      status: fileStatus(status),
+      status: FILE_STATUS[status],
       old_permissions: before,
       new_permissions: after,
     })),
@@ -262,7 +262,7 @@ async function printDiff(
     const change =
       status === 'M'
         ? `permissions of ${shown}: ${before} before, ${after} after`
-        : `empty directory ${fileStatus(status)}: ${shown}`;
+        : `empty directory ${FILE_STATUS[status]}: ${shown}`;
     if (args.nameStatus) context.out(`${status}\t${shown}\n`);
     else if (args.nameOnly) context.out(`${shown}\n`);
     else context.err(`note: ${change}\n`);
