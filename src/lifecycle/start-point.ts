@@ -72,8 +72,7 @@ async function startFromRevision(
   const commit = await commitOf(git, spec);
   if (commit !== undefined) return { commit, userBranch: currentBranch, spec };
   const remote = await onlyRemoteBranch(repository, spec);
-  // agt creates no branches for the user: there is none to come home to yet.
-  if (remote !== undefined) return { commit: remote, userBranch: undefined, spec };
+  if (remote !== undefined) return { ...remote, userBranch: currentBranch };
   throw new AgtError(`"${spec}" is not a session, a branch or a commit`, {
     hints: ['see: agt session list, git branch -a'],
   });
@@ -89,11 +88,10 @@ async function isRef(git: Git, name: string): Promise<boolean> {
 }
 
 /** As git-switch(1) guesses: the remote branch of that name, if exactly one remote has it. */
-async function onlyRemoteBranch({ git }: Repository, name: string): Promise<string | undefined> {
+async function onlyRemoteBranch({ git }: Repository, name: string) {
   if ((await gitAnswer(git, ['check-ref-format', '--branch', name])) === undefined) return undefined;
-  const remotes = await gitLines(git, ['remote']);
-  const inRemote = (remote: string) => resolveObject(git, `${REMOTES}${remote}/${name}`);
-  const found = await Promise.all(remotes.map(inRemote));
-  const commits = found.filter((commit) => commit !== undefined);
-  return commits.length === 1 ? commits[0] : undefined;
+  const specs = (await gitLines(git, ['remote'])).map((remote) => `${remote}/${name}`);
+  const found = await Promise.all(specs.map((spec) => resolveObject(git, REMOTES + spec)));
+  const there = specs.flatMap((spec, i) => (found[i] === undefined ? [] : [{ spec, commit: found[i] }]));
+  return there.length === 1 ? there[0] : undefined;
 }

@@ -72,7 +72,7 @@ describe('agt session new', () => {
     const created = JSON.parse(
       agtOk(join(dir, 'copy'), 'session', 'new', '--id', 's1', '--from', 'topic', '--json'),
     );
-    expect(created).toMatchObject({ user_branch: null });
+    expect(created).toMatchObject({ user_branch: 'refs/heads/main', from_spec: 'origin/topic' });
     expect(git(join(dir, 'copy'), 'branch', '--list', 'topic')).toBe('');
     git(created.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
     expect(JSON.parse(agtOk(join(dir, 'copy'), 'session', 'list', '--json'))[0].ahead).toBe(1);
