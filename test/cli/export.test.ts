@@ -92,6 +92,10 @@ describe('agt session export', () => {
     const { exported } = JSON.parse(agtOk(sandbox, 'session', 'show', 's1', '--json'));
     const commit = git(sandbox, 'rev-parse', 'HEAD');
     expect(exported).toMatchObject({ remote: 'origin', branch: 'fix', commit });
+    expect(agtOk(sandbox, 'list')).toMatch(/ clean, exported {2}/);
+    git(origin, 'branch', '-D', 'fix');
+    git(sandbox, 'fetch', '-q', '--prune');
+    expect(agtOk(sandbox, 'list')).toMatch(/ clean, exported before {2}/);
     agtOk(sandbox, 'session', 'export', '--as', 'main', '--force-default');
     expect(git(origin, 'rev-parse', 'main')).toBe(commit);
   });

@@ -116,6 +116,18 @@ test('work that was accepted elsewhere is on the branch here, or no longer, only
   expect(git(sessionOf(here, 's1').sandbox, 'log', '-1', '--format=%s', 'agt/s1')).toBe('One');
 });
 
+test('what a session that came brings has not been accepted before here', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  for (const name of ['one', 'two']) write(join(sessionOf(here, 's1').sandbox, name), `${name}\n`);
+  agtOk(here, 'accept', 's1', '--keep', '--include', 'one');
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  expect(agtOk(there, 'list')).toContain(' clean, accepted elsewhere ');
+  git(there, 'pull', '-q', here, 'main');
+  expect(agtOk(there, 'list')).toContain(' clean, accepted in part ');
+});
+
 test('an acceptance that was taken back elsewhere is not lost here; away, table and JSON have no merge', () => {
   const { here, there } = makeTwo();
   agtOk(here, 'session', 'new', '--id', 's1');

@@ -143,7 +143,7 @@ const WORK: readonly Column<SessionStatus>[] = [
 
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
 function mergeWords(view: SessionStatus): string[] {
-  const { merge, merged, isLanded, exported, headCommit, record } = view;
+  const { merge, merged, isLanded, headCommit, record } = view;
   if (record.state === 'accepted' || headCommit === undefined) return [];
   if (record.away !== undefined && !merged) return [];
   const { landed, user_branch: home } = record;
@@ -153,17 +153,17 @@ function mergeWords(view: SessionStatus): string[] {
   if (merged && (merge ?? 'clean') === 'clean')
     return isOnlyElsewhere ? ['merged', `accepted before${where}`] : [landed ? `accepted${where}` : 'merged'];
   const word = merge === 'refused' ? 'accept refuses' : merge;
-  const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
     ...(word === undefined ? [] : [where === '' ? word : `${word} for ${shortBranch(home ?? '')}`]),
     ...(landed ? [`${pastOf(landed, view)}${where}`] : []),
-    ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
+    ...(view.exported ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
   ];
 }
 
 /** Of the newest acceptance, if the session has more than the branch. */
 function pastOf({ in_part: inPart }: Landed, { fate }: SessionStatus): string {
-  const { revertedBy, isRevertedInPart, isLost } = fate;
+  const { revertedBy, isRevertedInPart, isLost, isElsewhere } = fate;
+  if (isElsewhere) return 'accepted elsewhere';
   if (revertedBy !== undefined) return isRevertedInPart ? 'reverted in part' : 'reverted since';
   return isLost ? 'dropped since' : inPart ? 'accepted in part' : 'accepted before';
 }
