@@ -56,8 +56,8 @@ export interface Examined {
    * it conflicts only with what the branch has made of that since.
    */
   readonly isEmpty: boolean;
-  /** A home has the commits. */
-  readonly isMerged: boolean;
+  /** Tips of homes that have the commits. */
+  readonly mergedOn: readonly string[];
   /** The branch has the commits in another form, and the sandbox has uncommitted files: these alone are its work. */
   readonly isHeadThere: boolean;
 }
@@ -129,10 +129,10 @@ export async function examine(
   });
   await tryAll(scratch, merger, known, merges);
   const landed = landedOf(merger, known, named, history, isOnBranch);
-  const isKept = (one: Named) => {
+  const tipsWith = (one: Named) => {
     const oid = history.oidOf(one.headMerge);
     const isThere = known.get('empty', oid) !== false || landed.has(oid);
-    return merged.get(one)?.some((tip) => isThere || tip !== one.work.tip) === true;
+    return merged.get(one)?.filter((tip) => isThere || tip !== one.work.tip) ?? [];
   };
   known.save();
   return named.map((one, i) => {
@@ -142,13 +142,14 @@ export async function examine(
     const conflicts = known.get('conflicts', oid);
     const landing = tip === undefined ? undefined : known.counts(oid);
     const isThere = known.get('empty', oid) === true || (conflicts === true && landed.has(oid));
+    const mergedOn = tipsWith(one);
     return {
       diff: base === undefined ? undefined : stats[i] && { ...stats[i], ...landing },
       conflicts,
       cancelsOut,
       isEmpty: cancelsOut || (!one.isInPart && isThere),
-      isMerged: isKept(one),
-      isHeadThere: one.headMerge !== one.merge && isOnBranch(one) && isKept(one),
+      mergedOn,
+      isHeadThere: one.headMerge !== one.merge && isOnBranch(one) && mergedOn.length > 0,
     };
   });
 }

@@ -58,8 +58,9 @@ export function findFates(
     names.map((onto) => [onto, refs.commits.has(onto) ? undefined : nameNow(git, onto)]),
   );
   // A clone may have the branch only as that of a remote.
+  const atRemotes = (onto: string) => refs.matching(remoteBranches(onto)).map(([tip]) => tip);
   const tipsOf = (onto: string) =>
-    [refs.commits.get(onto)?.commit ?? renamed.get(onto) ?? refs.matching(remoteBranches(onto))].flat();
+    [refs.commits.get(onto)?.commit ?? renamed.get(onto) ?? atRemotes(onto)].flat();
   const missing = notIn(git, commits, new Set(names.flatMap(tipsOf)));
   for (const [onto, all] of branches) {
     const [tip] = tipsOf(onto);

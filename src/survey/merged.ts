@@ -290,6 +290,6 @@ export async function isMerged(
   const work = { head: commit, base: only?.base, tip: only?.tip, branch: only, homes };
   return withScratchObjects(
     { ...repository, git },
-    async (scratch) => (await examine(repository, scratch, [work]))?.[0]?.isMerged === true,
+    async (scratch) => !!(await examine(repository, scratch, [work]))?.[0]?.mergedOn.length,
   );
 }

@@ -20,8 +20,8 @@ export interface Tip {
 
 export interface Refs {
   readonly commits: ReadonlyMap<string, Tip>;
-  /** The commits of the refs that match a pattern with at most one star. */
-  readonly matching: (pattern: string) => string[];
+  /** The refs that match a pattern with at most one star, each after its commit. */
+  readonly matching: (pattern: string) => [commit: string, ref: string][];
 }
 
 /** `others` are full names of further refs. */
@@ -43,11 +43,11 @@ export function readRefs(
     const [ref = '', commit, seconds] = line.split(' ');
     if (commit !== undefined && seconds) commits.set(ref, { commit, time: new Date(Number(seconds) * 1000) });
   }
-  const matching = (pattern: string) => {
+  const matching: Refs['matching'] = (pattern) => {
     const [start = '', end] = pattern.split('*');
     const isMatch = (ref: string) =>
       end === undefined ? ref === start : ref.startsWith(start) && ref.endsWith(end);
-    return [...commits].filter(([ref]) => isMatch(ref)).map(([, { commit }]) => commit);
+    return [...commits].filter(([ref]) => isMatch(ref)).map(([ref, { commit }]) => [commit, ref]);
   };
   return { commits, matching };
 }

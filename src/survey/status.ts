@@ -46,6 +46,8 @@ export interface SessionStatus extends Pick<SandboxFacts, Fact | 'pushed'> {
   readonly merge: 'clean' | 'conflict' | 'refused' | undefined;
   /** The user has all of it: the commits of HEAD, in this form or another, and each file that is not committed. */
   readonly merged: boolean;
+  /** The branch that has the commits, if it is another one than the user branch here, such as `origin/main`. */
+  readonly mergedOn: string | undefined;
   /** HEAD, if nothing is left of its commits and the files: a branch can have the work, but not the commits. */
   readonly cancelled: string | undefined;
   /** There is no sandbox, and the last snapshot has files that are in no commit. */
@@ -87,7 +89,7 @@ export async function surveySessions(
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
   const tips = sessions.flatMap(({ facts: { starts }, head, base = [], workTip = [], homes }) => {
     const known = starts.filter((start) => head.existing.has(start));
-    return head.commit === undefined ? [] : [head.commit, base, workTip, homes, known].flat();
+    return head.commit === undefined ? [] : [head.commit, base, workTip, [...homes.keys()], known].flat();
   });
   const all = listRecords(repository).records;
   const findOthers = familyOf(repository, repository.git, all);
@@ -122,8 +124,8 @@ interface Located {
   readonly base: string | undefined;
   readonly hasUserBranch: boolean;
   readonly workTip: string | undefined;
-  /** Tips of the branches that the work comes home to. */
-  readonly homes: readonly string[];
+  /** The branches that the work comes home to, by their tips. */
+  readonly homes: ReadonlyMap<string, string>;
   /** The content that an `accept --keep` brought onto a branch that has it still. */
   readonly landed: string | undefined;
   /** The same on the user branch. */
@@ -137,7 +139,7 @@ interface Located {
 async function locate({ git }: Repository, facts: SandboxFacts, head: Head, refs: Refs): Promise<Located> {
   const { user_branch: userBranch, from_commit: start } = facts.record;
   const tip = userBranch === undefined ? undefined : refs.commits.get(userBranch)?.commit;
-  const homes = homePatterns(facts.record).flatMap((pattern) => refs.matching(pattern));
+  const homes = new Map(homePatterns(facts.record).flatMap((pattern) => refs.matching(pattern)));
   const base = tip ?? (head.existing.has(start) ? start : undefined);
   const { landed: last } = facts.record;
   const sourceOn = async (onto: string | undefined) =>
@@ -176,7 +178,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const own = comparison?.ahead.filter(({ oid }) => !begun.some((one) => graph.has(one, oid)));
   const ownCommits = own?.length;
   const isAhead = (ownCommits ?? 0) > 0;
-  const homes = isAhead ? [...new Set(located.homes)].map((tip) => graph.compare(commit, tip)) : [];
+  const homes = isAhead ? [...located.homes.keys()].map((tip) => graph.compare(commit, tip)) : [];
   const isRefused =
     facts.operation !== undefined ||
     (landedHome ?? comparison?.base) === undefined ||
@@ -249,20 +251,20 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const isSame = work === undefined || (isHome && found.landed.has(compared));
   const isTaken = isAllThere(compared, found);
   const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
-  const hasWorked = hasCommitted(record, head.commit);
   const isThere = compared.ownCommits === 0 && hasUserBranch && compared.hasWork === true;
-  const hasMergedCommits = found.examined?.isMerged === true || isThere;
+  const tips = found.examined?.mergedOn ?? [];
   const isWhole = isGone && record.state === 'accepted' && !record.landed?.in_part;
   const hasLanded = found.landed.has(compared) || (isWhole && !fate.isLost && !fate.isElsewhere);
   // It may have gone back behind what has landed.
   const brings = compared.landedHome !== undefined && found.examined?.conflicts === false;
-  const hasAll = hasLanded || (hasMergedCommits && !dirty && !isOnlyInSnapshots && !brings) || isTaken;
+  const hasAll =
+    hasLanded || ((isThere || tips.length > 0) && !dirty && !isOnlyInSnapshots && !brings) || isTaken;
+  const isHere = isThere || hasLanded || isTaken || tips.includes(compared.base ?? '');
   return {
     record,
     ...{ folder: sessionFolder(record), sandboxPresent: !isGone },
     ...{ isOutOfSight, hasMoved, running, agentState, lastPrompt, operation, pushed },
-    head: head.branch,
-    headCommit: head.commit,
+    ...{ head: head.branch, headCommit: head.commit },
     ahead: knowsOwn ? compared.ownCommits : undefined,
     behind: hasUserBranch && !isEnded(record) ? comparison?.behind.length : undefined,
     dirty,
@@ -270,12 +272,11 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     merge: mergeOf(compared, found),
     merged:
       hasAll && operation === undefined && !fate.revertedBy && !found.revertedHeads.has(head.commit ?? ''),
+    mergedOn: isHere ? undefined : compared.homes.get(tips[0] ?? '')?.replace(/^refs\/\w+\//, ''),
     cancelled: found.examined?.cancelsOut && !compared.landedHome ? head.commit : undefined,
     ...{ isOnlyInSnapshots, isLanded: found.landed.has(compared) },
-    exported: hasWorked && found.exported.has(head.commit ?? ''),
-    fate,
-    landings,
-    autocommits: found.autocommits,
+    exported: hasCommitted(record, head.commit) && found.exported.has(head.commit ?? ''),
+    ...{ fate, landings, autocommits: found.autocommits },
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),
   };
@@ -283,8 +284,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
 
 /** The merge would change nothing, and neither the index nor the work branch has more than the sandbox. */
 function isAllThere(compared: Compared, { examined }: Found): boolean {
-  const hasStaged = compared.files?.some(isStagedApart) === true;
-  return examined?.isEmpty === true && !compared.isRefused && !hasStaged;
+  return examined?.isEmpty === true && !compared.isRefused && !compared.files?.some(isStagedApart);
 }
 
 function mergeOf(compared: Compared, found: Found): SessionStatus['merge'] {

@@ -36,6 +36,9 @@ describe('work that came home in another form', () => {
     git(repository, 'fetch', '-q', 'origin');
     git(repository, 'checkout', '-q', 'main');
 
+    const table = agtOk(repository, 'list');
+    expect(table).toMatch(/^at-remote .* merged on origin\/main {2}/m);
+    expect(table).toMatch(/^squashed .* merged {2}/m);
     for (const id of ['cancelled', 'open']) {
       const refused = agt(repository, 'remove', id, '--delete-branch');
       expect(refused.stderr).toMatch(/has [24] commits on its HEAD neither exported nor merged/);

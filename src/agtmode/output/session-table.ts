@@ -143,15 +143,17 @@ const WORK: readonly Column<SessionStatus>[] = [
 
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
 function mergeWords(view: SessionStatus): string[] {
-  const { merge, merged, isLanded, headCommit, record } = view;
+  const { merge, merged, mergedOn, isLanded, headCommit, record } = view;
   if (record.state === 'accepted' || headCommit === undefined) return [];
   if (record.away !== undefined && !merged) return [];
   const { landed, user_branch: home } = record;
+  const done = mergedOn === undefined ? 'merged' : `merged on ${mergedOn}`;
   const onto = view.fate.renamedTo ?? landed?.onto;
   const where = onto === undefined || onto === home ? '' : ` on ${shortBranch(onto)}`;
-  const isOnlyElsewhere = where !== '' && !isLanded;
   if (merged && (merge ?? 'clean') === 'clean')
-    return isOnlyElsewhere ? ['merged', `accepted before${where}`] : [landed ? `accepted${where}` : 'merged'];
+    return where !== '' && !isLanded
+      ? [done, `accepted before${where}`]
+      : [landed && !mergedOn ? `accepted${where}` : done];
   const word = merge === 'refused' ? 'accept refuses' : merge;
   return [
     ...(word === undefined ? [] : [where === '' ? word : `${word} for ${shortBranch(home ?? '')}`]),

@@ -86,7 +86,7 @@ export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...s
     ...orNull({ head_commit: headCommit, ahead, behind, dirty, diff, merge }),
     merged: status.merged,
     on_remote: status.exported,
-    ...orNull({ pushed: status.pushed }),
+    ...orNull({ merged_on: status.mergedOn, pushed: status.pushed }),
     ...orNull({ autocommits: status.autocommits, last_autocommit: last?.commit }),
     ...orNull({ last_autocommit_at: last?.time.toISOString() }),
     last_complete_at: lastComplete?.toISOString() ?? null,

@@ -71,8 +71,8 @@ export const sessionList = defineCommand({
     'MERGE: whether the user branch could take the sandbox as it is (clean, conflict); whether agt accept does not even ' +
     'try (accept refuses: git is in an operation there, files have conflicts, HEAD lacks commits of the work branch, or a ' +
     'repository inside would land without its files); or ' +
-    'who has the work already (merged: the branch, also squashed or rebased; accepted: the branch, by agt accept; ' +
-    'exported: a remote).\n' +
+    'who has the work already (merged: the branch, also squashed or rebased, or as merged on says that branch at a ' +
+    'remote alone; accepted: the branch, by agt accept; exported: a remote).\n' +
     'ENDED: when, and as which commit.\n' +
     'REASON: why a session waits, failed or ended, or where it is if it is away.',
   positionals: {

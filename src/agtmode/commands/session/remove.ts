@@ -29,7 +29,7 @@ export const sessionRemove = defineSessionCommand({
     'Autocommit the session, then delete its folder. The work branch and the shadow branch stay, so agt undo can ' +
     'bring the session back; agt gc deletes its snapshots after agt.retention. With --delete-branch, delete the ' +
     'branches as well. If that would lose work that is neither exported nor merged, or a file that only its snapshots ' +
-    'have, ask first; without a terminal, require --force. With --merged, remove each session that agt list calls merged or accepted: the branch that it began from has all ' +
+    'have, ask first; without a terminal, require --force. With --merged, remove each session that agt list calls merged or accepted: your branch, or that branch at a remote (merged on origin/main), has all ' +
     'of its work, or the branch that --onto named (accepted on BRANCH). A session that runs, or has a file or a commit ' +
     'that this branch lacks, stays.',
   options: {
