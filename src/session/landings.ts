@@ -59,5 +59,16 @@ export function broughtBySyncs(record: SessionRecord): string[] {
   });
 }
 
+/** When the work landed or was taken back, or the session ended, elsewhere: `ours`, as it was here, does not know of it. */
+export function actsElsewhere(theirs: SessionRecord, ours: SessionRecord | undefined): string[] {
+  const here = new Set(ours && actsOf(ours));
+  return [...new Set(actsOf(theirs)).difference(here).union(new Set(ours?.moved?.elsewhere))];
+}
+
+function actsOf({ landed, taken_back = [], state_at }: SessionRecord): string[] {
+  const landings = [...taken_back, ...landingsOf(landed)].map(({ at }) => at);
+  return [...landings, ...taken_back.map(({ taken_at }) => taken_at), state_at ?? []].flat();
+}
+
 /** An id may be of another session since. */
 const MOST_PARENTS = 20;

@@ -27,19 +27,17 @@ type Own = Omit<Outcome, 'key' | 'isPulled'>;
 
 export function readOutcomes(
   repository: Repository,
-  { records, snapshots, pulled }: AllAuthors,
+  { records }: Pick<AllAuthors, 'records'>,
   { sessions, since }: Pick<ActivityRequest, 'sessions' | 'since'>,
 ): Outcome[] {
-  const bySession = Map.groupBy(snapshots, ({ session }) => session);
   const outcomes: Outcome[] = [];
   for (const record of records) {
     if (sessions.length > 0 && !sessions.includes(record.session_id)) continue;
     const own = outcomesOf(repository, record).filter(({ at }) => since === undefined || at >= since);
     for (const one of own) {
-      const key = [record.created_at, one.outcome, one.at.toISOString()].join(' ');
-      const last = bySession.get(record.session_id)?.findLast(({ time }) => time <= one.at);
-      const wasElsewhere = last === undefined || pulled.has(last);
-      outcomes.push({ ...one, key, isPulled: wasElsewhere && !wasHere(record, last?.time, one.at) });
+      const at = one.at.toISOString();
+      const key = [record.created_at, one.outcome, at].join(' ');
+      outcomes.push({ ...one, key, isPulled: record.moved?.elsewhere?.includes(at) === true });
     }
   }
   const shown = new Set(outcomes.flatMap(({ landed, session }) => (landed === undefined ? [] : session)));
@@ -70,10 +68,4 @@ function outcomesOf(repository: Repository, record: SessionRecord): Own[] {
   const hasOwnEnd = hasOwnRow && at !== undefined && (state !== 'accepted' || landings.length === 0);
   const end = { ...about, outcome: state, landed: undefined, reason };
   return [...back, ...landings, ...(hasOwnEnd ? [{ ...end, at: new Date(at) }] : [])];
-}
-
-/** Whether it has come after `from`, or the beginning: the pull of an ended session makes no snapshot. */
-function wasHere({ moved }: SessionRecord, from: Date | undefined, to: Date): boolean {
-  const came = moved?.came.map((at) => new Date(at));
-  return came?.some((at) => at <= to && (from === undefined || at > from)) ?? true;
 }

@@ -19,6 +19,7 @@ import type { Repository } from '../repository/repository.ts';
 import { requireWritable } from '../repository/sessions-place.ts';
 import { joinMarks } from '../review/join.ts';
 import type { SessionId } from '../session/id.ts';
+import { actsElsewhere } from '../session/landings.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
@@ -141,8 +142,7 @@ export async function goOn(
     recordPrefixes(agtDir, settings);
     await hideAgentRefs(repository);
     await updateRefs(git, moves, 'agt: pull');
-    const { landed } = record;
-    if (landed !== head.record.landed) await keepSources(session, landed);
+    if (record.landed !== head.record.landed) await keepSources(session, record.landed);
     failurePoint('pull: refs moved');
     // No hook has told of the prompts that have come along.
     const prompt = (await session.history()).map(promptIn).find((one) => one !== undefined);
@@ -202,7 +202,6 @@ export async function arrived(
   requireWritable(join(folder, '..'));
   const landed = bothLanded(local?.landed, theirs.landed);
   const last = local ?? (isHere({ repository }, holder) ? theirs : undefined);
-  const came = last && (last.moved?.came ?? [last.created_at]);
   const travelling = Object.entries(withId(theirs, id)).filter(([name]) => !OF_A_PLACE.includes(name));
   const staying = Object.entries(kept ?? {}).filter(([name]) => OF_A_FOLDER.includes(name));
   return {
@@ -218,7 +217,8 @@ export async function arrived(
     moved: {
       from: theirs.stands_at ?? theirs.checkout ?? theirs.sandbox,
       at,
-      came: [...(came ?? []), at],
+      came: [...(last ? (last.moved?.came ?? [last.created_at]) : []), at],
+      elsewhere: actsElsewhere(theirs, last),
     },
   };
 }

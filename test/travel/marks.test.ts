@@ -100,7 +100,6 @@ test('what became of a session is named pulled where it did not happen, and coun
   agtOk(here, 'accept', 'landed', '--untracked=all');
   agtOk(here, 'session', 'fail', 'failed', '--reason', 'no good');
   agtOk(here, 'reject', 'rejected');
-  nextSecond();
   for (const id of ['landed', 'failed', 'rejected']) {
     agtOk(here, 'session', 'push', id);
     agtOk(there, 'session', 'pull', id, '--take');
