@@ -104,7 +104,8 @@ export function authorsOf(
     const owner = isPersons ? belongsTo : turn;
     owner?.steps.push(snapshot);
     for (const one of new Set([owner, belongsTo]))
-      if (one === owner || isEventOf(snapshot)) one?.snapshots.push(snapshot);
+      if (isEventOf(snapshot) || (one === owner && !empty.has(snapshot.commit)))
+        one?.snapshots.push(snapshot);
     const isOfLabel = turn?.prompt !== undefined && !isTold && !empty.has(snapshot.commit);
     const isWork = tool !== undefined || author === 'agent' || isOfLabel;
     const atWork = turn ?? belongsTo;
@@ -156,7 +157,7 @@ function authorOf(
   return { author: hasEvents ? 'other' : 'unknown', key: own, among: [] };
 }
 
-/** A command of a person, such as accept or undo, makes snapshots that are of no turn. */
+/** A command of a person, such as accept or undo, makes snapshots that are of no turn, unless they have its changes. */
 function isEventOf(snapshot: Snapshot): boolean {
   const { label, restoredBy } = snapshot;
   return (
@@ -175,10 +176,14 @@ export async function readAuthors(session: Session): Promise<AuthoredHistory> {
   return authorsOf(history, isAttached(session.record), await emptySteps(session.git, [history]));
 }
 
-/** The commits of snapshots that changed no file, where labels alone tell of prompts: events come only with changes. */
+/**
+ * The commits of snapshots that changed no file: those of commands, and all where labels alone tell of prompts, as events
+ * come only with changes.
+ */
 export async function emptySteps(git: Git, histories: readonly (readonly Snapshot[])[]) {
   const hasLabel = (one: Snapshot) => promptIn(one) !== undefined && !isOfHook(one);
-  const steps = histories.filter((history) => history.some(hasLabel)).flat();
+  const isOfCommand = (one: Snapshot) => one.previous !== undefined && !isEventOf(one);
+  const steps = histories.flatMap((all) => (all.some(hasLabel) ? all : all.filter(isOfCommand)));
   const changed = await compareWithPrevious(git, steps);
   return new Set(steps.map(({ commit }) => commit).filter((commit) => !changed.get(commit)?.length));
 }

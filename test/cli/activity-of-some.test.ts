@@ -2,8 +2,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { autocommitAt } from '../harness/opened.ts';
 import { autocommit, newSession, sessionIn, sessionOf, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, write } from '../harness/world.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 const rowsOf = ({ repository }: TestSession, ...ids: string[]) =>
@@ -37,6 +38,19 @@ test('only the sessions that are named', () => {
     exitCode: 1,
     stderr: expect.stringContaining('hint: did you mean: two?'),
   });
+});
+
+test('work keeps its time where commands of a person make a snapshot, unless this has more of it', async () => {
+  const session = newSession({ 'a.txt': 'a\n' }, 'one');
+  write(join(session.sandbox, 'b.txt'), 'b\n');
+  await autocommitAt(session, new Date(Date.now() - 3_600_000));
+  git(session.repository, 'commit', '-q', '--allow-empty', '-m', 'by hand');
+  agtOk(session.repository, 'sync', 'one');
+  agtOk(session.repository, 'fork', 'one');
+  expect(rowsOf(session, '--since', '30 minutes ago')).toEqual([]);
+  write(join(session.sandbox, 'c.txt'), 'c\n');
+  agtOk(session.repository, 'fork', 'one');
+  expect(rowsOf(session, '--since', '30 minutes ago')).toEqual([['one', true, 'b.txt c.txt']]);
 });
 
 test('the work of a session stays its own in a fork, also when the session is deleted', () => {
