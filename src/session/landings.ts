@@ -32,6 +32,17 @@ export function landingsOf(landed: Landed | undefined): Landed[] {
   return landed === undefined ? [] : [...landingsOf(landed.before), landed];
 }
 
+export function hasLanded({ landed }: Pick<SessionRecord, 'landed'>, one: Landed): boolean {
+  return landingsOf(landed).some(({ commit }) => commit === one.commit);
+}
+
+/** Those of two repositories. The branches here have what was accepted here, also if the other one does not know. */
+export function bothLanded(ours: Landed, theirs: Landed | undefined): Landed {
+  if (theirs === undefined || hasLanded({ landed: ours }, theirs)) return ours;
+  if (hasLanded({ landed: theirs }, ours)) return theirs;
+  return { ...ours, before: ours.before === undefined ? theirs : bothLanded(ours.before, theirs) };
+}
+
 /**
  * Whether the last acceptance on a branch that is not the session's own left something out: also work which that one had,
  * and that the sandbox has by a sync.

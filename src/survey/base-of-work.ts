@@ -3,7 +3,7 @@
  * the session began with it.
  */
 import { join } from 'node:path';
-import { takenRef } from '../filter/agent-refs.ts';
+import { takenRef, tipRef } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { findObject, findObjects, readObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
@@ -50,7 +50,7 @@ interface Ends {
  */
 export async function sharedFiles(
   records: readonly SessionRecord[],
-  { session_id: id, from: parent, landed }: SessionRecord,
+  { session_id: id, from: parent, landed, moved }: SessionRecord,
   git: Git,
   { base, from, head, tree, more = [], planned = [], isAccepted = false }: Ends,
 ): Promise<IndexEdit[]> {
@@ -62,7 +62,10 @@ export async function sharedFiles(
   const forks = (hasLanded ? family : []).flatMap((one) => one.from_spec ?? []);
   const found = (await findObjects(git, forks)).map((one) => one?.oid);
   const snapshots = forks.filter((one, i) => one === found[i]);
-  const forkedAt = await notAheadOf(git, head, snapshots);
+  // A pull may have left what a fork has: the copy that came has only what both began with.
+  const split = (one: string) => gitAnswer(git, ['merge-base', '--all', one, tipRef(id)]);
+  const had = moved && (await Promise.all(snapshots.map(split))).flatMap((all) => all?.split('\n') ?? []);
+  const forkedAt = await notAheadOf(git, head, had ?? snapshots);
   const taken = await findObject(git, `${takenRef(id)}^{commit}`);
   const namesOf = (path: string) => [
     ...forkedAt.map((at) => `${at}:sandbox/${encodePath(path)}`),

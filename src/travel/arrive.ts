@@ -19,11 +19,11 @@ import type { Repository } from '../repository/repository.ts';
 import { requireWritable } from '../repository/sessions-place.ts';
 import { joinMarks } from '../review/join.ts';
 import type { SessionId } from '../session/id.ts';
-import { actsElsewhere } from '../session/landings.ts';
+import { actsElsewhere, bothLanded, hasLanded } from '../session/landings.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
-import { type Landed, readRecord, type SessionRecord, sessionFolder, withId } from '../session/record.ts';
+import { readRecord, type SessionRecord, sessionFolder, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
@@ -69,6 +69,13 @@ export async function leave(
   if (dryRun) return { fork, before: undefined };
   if (isNew) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
   failurePoint('pull: fork made');
+  const { landed } = local;
+  if (fork !== undefined && landed !== undefined && !hasLanded(head.record, landed))
+    await withSessionLock({ repository, id: fork }, async (held) => {
+      const all = bothLanded(landed, held.record.landed);
+      await keepSources(held, all);
+      held.write({ ...held.record, landed: all });
+    });
   if (isEnded(local)) return { fork, before: undefined };
   if (isEnded(head.record) || !keepsFolder(local)) {
     await removeSession(session, { now, force: false, deleteBranch: false });
@@ -107,14 +114,13 @@ async function freeForkId(session: Session): Promise<SessionId> {
   }
 }
 
-interface Coming {
+interface Coming extends Partial<Left> {
   readonly share?: Share;
-  readonly before?: CaptureResult | undefined;
   readonly marks?: string | undefined;
 }
 
 /**
- * Without a share it comes from a file. `before`: as `leave` left the folder. `marks`: those that both sides had last.
+ * Without a share it comes from a file. `before`, `fork`: as `leave` left them. `marks`: those that both sides had last.
  * Warns of files that are not as in the snapshot.
  */
 export async function goOn(
@@ -122,10 +128,10 @@ export async function goOn(
   id: SessionId,
   head: Head,
   now: Date,
-  { share, before, marks }: Coming = {},
+  { share, before, fork, marks }: Coming = {},
 ) {
   const { git, agtDir, settings } = repository;
-  const record = await arrived(repository, id, head, now.toISOString());
+  const record = await arrived(repository, id, head, now.toISOString(), fork);
   const session = new Session(repository, record);
   await withSessionLock({ repository, id }, async (locked) => {
     const { review: ours, lines: maps } = await existingRefs(session);
@@ -142,7 +148,8 @@ export async function goOn(
     recordPrefixes(agtDir, settings);
     await hideAgentRefs(repository);
     await updateRefs(git, moves, 'agt: pull');
-    if (record.landed !== head.record.landed) await keepSources(session, record.landed);
+    const { landed } = record;
+    if (landed !== head.record.landed || !head.refs['landed']) await keepSources(session, landed);
     failurePoint('pull: refs moved');
     // No hook has told of the prompts that have come along.
     const prompt = (await session.history()).map(promptIn).find((one) => one !== undefined);
@@ -171,17 +178,6 @@ export async function goOn(
   return { record: readRecord(repository, id) ?? record, warnings };
 }
 
-/** The branches here have what was accepted here, also if the other repository does not know. */
-function bothLanded(ours: Landed | undefined, theirs: Landed | undefined): Landed | undefined {
-  if (ours === undefined || has(theirs, ours)) return theirs;
-  if (theirs === undefined || has(ours, theirs)) return ours;
-  return { ...ours, before: bothLanded(ours.before, theirs) as Landed };
-}
-
-function has(landed: Landed | undefined, one: Landed): boolean {
-  return landed !== undefined && (landed.commit === one.commit || has(landed.before, one));
-}
-
 /** What metadata say of the folder of a session, and what else of the place where it is. */
 const OF_A_FOLDER = ['provider', 'working_copy', 'token', 'captures', 'stands_at'];
 const OF_A_PLACE = [...OF_A_FOLDER, 'owner', 'intent', 'checkout', 'folder_identity', 'away'];
@@ -195,12 +191,15 @@ export async function arrived(
   id: SessionId,
   { record: theirs, holder }: Head,
   at: string,
+  fork?: SessionId,
 ): Promise<SessionRecord & Required<Pick<SessionRecord, 'moved'>>> {
   const local = readRecord(repository, id);
   const kept = local !== undefined && keepsFolder(local) ? local : undefined;
   const folder = kept ? sessionFolder(kept) : join(await repository.sessionsDir(), id);
   requireWritable(join(folder, '..'));
-  const landed = bothLanded(local?.landed, theirs.landed);
+  // The fork has what landed here.
+  const ours = fork === undefined ? local?.landed : undefined;
+  const landed = ours === undefined ? theirs.landed : bothLanded(ours, theirs.landed);
   const last = local ?? (isHere({ repository }, holder) ? theirs : undefined);
   const travelling = Object.entries(withId(theirs, id)).filter(([name]) => !OF_A_PLACE.includes(name));
   const staying = Object.entries(kept ?? {}).filter(([name]) => OF_A_FOLDER.includes(name));

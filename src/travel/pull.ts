@@ -126,7 +126,7 @@ async function pullFound(
   const share = await takeLease({ repository, id }, there, taken, { remote, parts, held }, request);
   failurePoint('pull: taken');
   const left = local && (await leave(repository, local, head, request));
-  const arriving = { share, before: left?.before, marks: own?.refs['review'] };
+  const arriving = { ...left, share, marks: own?.refs['review'] };
   const done = await goOn(repository, id, head, request.now, arriving);
   const { record } = done;
   const landed = local?.state === 'accepted' && !isEnded(record) ? local.landed : undefined;

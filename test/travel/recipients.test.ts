@@ -28,6 +28,33 @@ test('a session that was accepted here, and comes back with work of somebody els
   expect(readFileSync(join(here, 'a.txt'), 'utf8')).toBe('one, by the agent, and bob\n');
 });
 
+test('what a pull leaves as a fork stays on the branch where it was accepted, also in a file of both', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const { sandbox } = sessionOf(here, 's1');
+  const commit = (at: string, files: Record<string, string>) => {
+    for (const [path, content] of Object.entries(files)) write(join(at, path), content);
+    git(at, 'add', '-A');
+    git(at, 'commit', '-qm', 'by the agent');
+  };
+  commit(sandbox, { 'b.txt': '1\n2\n3\n4\n' });
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  commit(sandbox, { 'b.txt': '1\n2\n3\n4, late\n', late: 'late\n' });
+  agtOk(here, 'accept', 's1');
+  commit(sessionOf(there, 's1').sandbox, { 'b.txt': '1, new\n2\n3\n4\n', new: 'new\n' });
+  agtOk(there, 'session', 'push', 's1');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  expect(JSON.parse(agtOk(here, 'list', '--json'))).toMatchObject([
+    { session_id: 's1', landed: null, merge: 'clean', diff: { insertions: 2, deletions: 1 } },
+    { session_id: 's1-2', landed: { lost: false }, merged: true },
+  ]);
+  agtOk(here, 'remove', '--merged');
+  expect(agt(here, 'accept', 's1').stderr).toBe('');
+  expect(git(here, 'show', '--format=', '--name-status')).toBe('M\tb.txt\nA\tnew');
+  expect(readFileSync(join(here, 'b.txt'), 'utf8')).toBe('1, new\n2\n3\n4, late\n');
+});
+
 test('a session that somebody takes stays encrypted for its owner, who learns who has it', () => {
   const { here, there } = makeTwo();
   workIn(here);
