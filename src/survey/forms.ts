@@ -51,7 +51,9 @@ export function findForms(
   const isFound = ({ commit, parents: [, merged = ''] }: Row) => copies.has(commit) || copies.has(merged);
   const isAll = others.length === 0 || own.every(isFound);
   const pairs = isAll ? copies : findRewritten(git, sameTime, others, open[0]?.onto);
-  const formOf = ({ commit, parents }: Row) => pairs.get(commit) ?? pairs.get(parents[1] ?? '');
+  const kept = new Set(newer.map(({ commit }) => commit));
+  const formOf = ({ commit, parents: [, merged = ''] }: Row) =>
+    pairs.get(commit) ?? pairs.get(merged) ?? (kept.has(merged) ? merged : undefined);
   const users = new Set(own.map(nameOf));
   const ofUsers = newer.filter((row) => users.has(nameOf(row))).slice(0, MOST_SQUASHES);
   const squashes = own.every(isFound) ? undefined : findSquashes(git, together.map(amend), ofUsers);

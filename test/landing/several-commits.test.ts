@@ -97,3 +97,15 @@ test('kept commits of which the user has reverted one are the same by their name
   expect(named).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(', +1 -0\n  A n2\n') });
   expect(range).toEqual(named);
 });
+
+test('kept commits stand as the last of them if a rebase takes the merge away', () => {
+  const { repository, row } = landed('--keep-commits');
+  git(repository, 'rebase', '-q', 'HEAD~1');
+  expect(git(repository, 'log', '--format=%s', '-2')).toBe('n3\nn2');
+  expect(row()).toMatchObject({
+    merged: true,
+    landed: { lost: false, now_as: git(repository, 'rev-parse', 'HEAD') },
+  });
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  expect(row()).toMatchObject({ merged: false, landed: { lost: true, now_as: null } });
+});
