@@ -15,6 +15,8 @@ interface Row {
   readonly subject: string;
 }
 
+type Changed = Pick<Row, 'commit' | 'parents'>;
+
 /** Of so many acceptances, the newest ones, agt asks whether one of so many newer commits has them: each needs a diff. */
 const MOST_SQUASHED = 8;
 const MOST_SQUASHES = 100;
@@ -186,10 +188,10 @@ function findRewritten(git: Git, before: readonly Row[], after: readonly Row[], 
   return found;
 }
 
-function patchesOf(git: Git, rows: readonly Row[]) {
-  const pairOf = ({ commit, parents }: Row) => [commit, ...parents.slice(0, 1)].join(' ');
+export function patchesOf(git: Git, rows: readonly Changed[]) {
+  const pairOf = ({ commit, parents }: Changed) => [commit, ...parents.slice(0, 1)].join(' ');
   const patches = readPatches(git, rows.map(pairOf));
-  return (row: Row) => patches?.get(pairOf(row));
+  return (row: Changed) => patches?.get(pairOf(row));
 }
 
 const LOG = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at %ae %an%x00%P%x00%s'];

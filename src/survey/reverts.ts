@@ -1,8 +1,9 @@
 /** Reverts name the commit that they take back. After a rebase they still have its old name, which agt looks up. */
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
+import { onceForEach } from '../once.ts';
 import type { CommitGraph } from './commit-graph.ts';
-import { listRows } from './forms.ts';
+import { listRows, patchesOf } from './forms.ts';
 
 /** A rebase keeps the author, the time and, if nobody changes it, the subject. */
 const IDENTITY = '%at %ae %an%x00%s';
@@ -52,16 +53,8 @@ export function findReverts(git: Git, tip: string, landed: readonly string[]) {
   const start = others.length === 0 ? only : ask(['merge-base', '--octopus', ...commits]);
   const pattern = ['--basic-regexp', '--grep=^This reverts commit '];
   const range = [tip, ...(start === '' ? [] : [`^${start}`]), '--'];
-  const output = ask([
-    'log',
-    '--no-show-signature',
-    '--no-mailmap',
-    '--topo-order',
-    '--reverse',
-    ...ENTRIES,
-    ...pattern,
-    ...range,
-  ]);
+  const options = ['--no-show-signature', '--no-mailmap', '--topo-order', '--reverse'];
+  const output = ask(['log', ...options, ...ENTRIES, ...pattern, ...range]);
   const last = new Map<string, string>();
   // Somebody may have written the name of a later commit, or another form of the same one.
   const entries = parseEntries(git, output, commits);
@@ -70,9 +63,20 @@ export function findReverts(git: Git, tip: string, landed: readonly string[]) {
     for (const oid of reverts) if (!open.has(oid)) last.set(oid, by);
     open.delete(by);
   }
+  // A cherry-pick or an edit by hand brings the work back as well.
+  const isRedone = onceForEach((by: string): boolean => {
+    const [commit = ''] = entries.find(({ oid }) => oid === by)?.parents ?? [];
+    const [path] = ask(['diff-tree', '--name-only', '-r', '-z', commit, by]).split('\0');
+    const later = listRows(git, ['--no-merges'], [tip, `^${by}`, '--', `:(top,literal)${path}`]);
+    const inverse = { commit, parents: [by] };
+    const patchOf = patchesOf(git, [inverse, ...later]);
+    const id = patchOf(inverse)?.id;
+    const redone = later.find((row) => id !== undefined && patchOf(row)?.id === id);
+    return redone !== undefined && revertOf(redone.commit) === undefined;
+  });
   const revertOf = (commit: string): string | undefined => {
     const by = last.get(commit);
-    return by === undefined || revertOf(by) !== undefined ? undefined : by;
+    return by === undefined || revertOf(by) !== undefined || isRedone(by) ? undefined : by;
   };
   return Object.assign(revertOf, { reverted: [...last.keys()] });
 }

@@ -109,3 +109,18 @@ test('kept commits stand as the last of them if a rebase takes the merge away', 
   git(repository, 'reset', '-q', '--hard', 'HEAD~1');
   expect(row()).toMatchObject({ merged: false, landed: { lost: true, now_as: null } });
 });
+
+test.each([
+  ['a cherry-pick', ['cherry-pick', 'HEAD~1']],
+  ['the same edit', ['checkout', 'HEAD~1', '.']],
+])('what a revert has taken back is on the branch again by %s, until that is reverted', (_, words) => {
+  const { repository, row } = landed();
+  git(repository, 'revert', '--no-edit', 'HEAD');
+  expect(row()).toMatchObject({ merged: false });
+  git(repository, ...words);
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'again');
+  expect(row()).toMatchObject({ ...STANDS, landed: { reverted_by: null } });
+  expect(agt(repository, 'accept', 's1', '-n').stderr).toContain('"main" has all work of session "s1"');
+  git(repository, 'revert', '--no-edit', words[0] === 'checkout' ? 'HEAD' : 'HEAD~1');
+  expect(row()).toMatchObject({ merged: false, merge: 'clean' });
+});
