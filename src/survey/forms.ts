@@ -23,11 +23,12 @@ const MOST_SQUASHES = 100;
 
 /**
  * What the branch at `tip` has in place of commits that it has no longer, by commit: `open`, the oldest first. `landed`:
- * commits that stand for themselves. `together`: somebody may have made one commit of some of them.
+ * commits that stand for themselves. `together`: somebody may have made one commit of some of them. Without the branch,
+ * HEAD may have their changes as they are.
  */
 export function findForms(
   git: Git,
-  tip: string,
+  tip: string | undefined,
   open: readonly (Pick<Landed, 'commit' | 'from'> & Partial<Landed>)[],
   landed: ReadonlySet<string> = new Set(),
   together: readonly Pick<Landed, 'commit'>[] = open,
@@ -44,21 +45,23 @@ export function findForms(
   const since = [`--since=${Math.min(...[...own, ...merged].map(({ time }) => time))}`];
   const authors = new Set([...own, ...merged].map(({ author }) => author));
   const ofAuthors = (rows: readonly Row[]) => rows.filter(({ author }) => authors.has(author));
-  const newer = listRows(git, since, [tip, `^${open[0]?.from}`]);
+  const home = tip ?? 'HEAD';
+  const newer = listRows(git, since, [home, `^${open[0]?.from}`]);
   const there = ofAuthors(newer);
   const others = there.filter(({ commit }) => !landed.has(commit));
-  const before = listRows(git, since, [...own.map(({ commit }) => commit), ...merges, `^${tip}`]);
+  const before = listRows(git, since, [...own.map(({ commit }) => commit), ...merges, `^${home}`]);
   const sameTime = ofAuthors([...before, ...there.filter(({ commit }) => amended.has(commit))]);
   const copies = findCopies(git, sameTime, others);
   const isFound = ({ commit, parents: [, merged = ''] }: Row) => copies.has(commit) || copies.has(merged);
   const isAll = others.length === 0 || own.every(isFound);
-  const pairs = isAll ? copies : findRewritten(git, sameTime, others, open[0]?.onto);
+  const pairs = isAll || tip === undefined ? copies : findRewritten(git, sameTime, others, open[0]?.onto);
   const kept = new Set(newer.map(({ commit }) => commit));
   const formOf = ({ commit, parents: [, merged = ''] }: Row) =>
     pairs.get(commit) ?? pairs.get(merged) ?? (kept.has(merged) ? merged : undefined);
   const users = new Set(own.map(nameOf));
   const ofUsers = newer.filter((row) => users.has(nameOf(row))).slice(0, MOST_SQUASHES);
-  const squashes = own.every(isFound) ? undefined : findSquashes(git, together.map(amend), ofUsers);
+  const fewest = tip === undefined ? 1 : 2;
+  const squashes = own.every(isFound) ? undefined : findSquashes(git, together.map(amend), ofUsers, fewest);
   for (const row of own) {
     const form = squashes?.get(row.commit) ?? formOf(row);
     if (form !== undefined) forms.set(amended.get(row.commit) ?? row.commit, form);
@@ -90,11 +93,12 @@ export function withParts<T extends Pick<Landed, 'commit' | 'from'>>(git: Git, l
   });
 }
 
-/** By commit, one with the changes of several that followed each other. `landed`: the oldest first. */
+/** By commit, one with the changes of `fewest` or more that followed each other. `landed`: the oldest first. */
 function findSquashes(
   git: Git,
   landed: readonly (readonly [commit: string, string])[],
   after: readonly Row[],
+  fewest: number,
 ) {
   const commits = landed.slice(-MOST_SQUASHED).map(([commit]) => commit);
   const rows = new Map(listRows(git, ['--no-walk'], commits).map((row) => [row.commit, row]));
@@ -103,7 +107,7 @@ function findSquashes(
     i === 0 || askGitSync(git, ['merge-base', '--is-ancestor', group[i - 1] ?? '', one]) !== undefined;
   const apart = new Set(commits.filter((one, i) => !isOnTop(one, i, commits)));
   const several = groups.filter(
-    (group) => group.length > 1 && group.every((one, i) => rows.has(one) && !(i > 0 && apart.has(one))),
+    (group) => group.length >= fewest && group.every((one, i) => rows.has(one) && !(i > 0 && apart.has(one))),
   );
   if (several.length === 0) return undefined;
   const pairOf = (last = '', first = last) => [last, rows.get(first)?.parents[0]].join(' ');

@@ -68,8 +68,8 @@ export function findFates(
     const open = all
       .filter(({ commit }) => missing.has(commit))
       .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
-    const forms = tip === undefined ? new Map<string, string>() : findForms(git, tip, open, commits);
-    // Without the branch, another one of people may have them.
+    // Without the branch, another one of people may have them, as after a squash of it.
+    const forms = findForms(git, tip, open, commits);
     const words = branchNamespaces(prefixes).map((namespace) => `--exclude=${namespace}*`);
     const others = tip === undefined ? ['--not', ...words, '--glob=refs/heads/*', '--not'] : undefined;
     const onOthers = others && reached(git, new Set(open.map(({ commit }) => commit)), [], others);

@@ -113,3 +113,26 @@ test('one commit of the work of two sessions: unaccept of each names it, and the
       new RegExp(` as ${commit}\nhint: undo it .*: git revert ${commit}\nhint: .* work of ${other}, too, `),
     );
 });
+
+test.each([1, 2])(
+  'of a branch that was deleted, %i squashed into another one: HEAD has the work',
+  (count) => {
+    const { repository } = makeSession({ a: 'a\n' });
+    git(repository, 'switch', '-qc', 'dev');
+    for (const id of ['one', 'two'].slice(-count)) {
+      agtOk(repository, 'new', id);
+      write(join(agtOk(repository, 'path', id), id), `${id}\n`);
+      agtOk(repository, 'accept', id, '--untracked=all');
+    }
+    git(repository, 'switch', '-q', 'main');
+    git(repository, 'merge', '-q', '--squash', 'dev');
+    const env = { GIT_AUTHOR_DATE: '2030-01-05T13:00:00+0100' };
+    expect(run('git', ['commit', '-qm', 'Dev'], { cwd: repository, env }).exitCode).toBe(0);
+    git(repository, 'branch', '-qD', 'dev');
+    const row = () => JSON.parse(agtOk(repository, 'list', '--all', '--json')).at(-1);
+    expect(row()).toMatchObject({ session_id: 'two', merged: true, landed: { lost: false } });
+    write(join(repository, 'two'), 'other\n');
+    git(repository, 'commit', '-qa', '--amend', '--no-edit');
+    expect(row()).toMatchObject({ merged: false, landed: { lost: true } });
+  },
+);
