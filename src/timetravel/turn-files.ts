@@ -80,6 +80,17 @@ export async function undoneTurns(
     const taken = at && (await without(session, at, spans, 'refuse'));
     return taken?.isNothing === false && taken.conflicts.length === 0;
   };
+  const ofNoAgent = steps.filter((step) => step.turn === undefined && standing.has(step.snapshot.commit));
+  /** Somebody has put it back by other means. An agent that does the same again has a turn of its own. */
+  const cameAgain = async (turn: TurnSteps) => {
+    const spans = spansOf(turn).toReversed();
+    const has = async (at = tip) =>
+      at !== undefined && (await without(session, at, spans, 'refuse')).wanted !== undefined;
+    if (!(await has())) return false;
+    for (const { snapshot } of ofNoAgent)
+      if ((await has(snapshot)) && !(await has(known.get(snapshot.previous ?? '')))) return true;
+    return false;
+  };
   const found = new Set<TurnSteps>();
   for (const turn of begun.filter((one) => one.steps.length > 0)) {
     const isBack = turn.steps.every(({ commit }) => !standing.has(commit));
@@ -89,7 +100,8 @@ export async function undoneTurns(
     // A conflict of now is about lines of the turn if there was one after the undo, and in it.
     const isUndone = async (by: Snapshot) =>
       (await isGone(tip, undone)) && ((await isGone()) || (await isGone(by)) || (await isWhole(by)));
-    if (isBack || (undo && (await isUndone(undo)))) found.add(turn);
+    const isUndoneByTime = isBack && !(await cameAgain(turn));
+    if (isUndoneByTime || (undo && (await isUndone(undo)))) found.add(turn);
   }
   return found;
 }

@@ -188,6 +188,18 @@ test('a question after an undo is no turn that a redo brings back', () => {
   expect(agtOk(folder, 'undo', '--turn')).toContain('undone: turn "one", and all since\n');
 });
 
+test('a turn is not undone if the person has put it back by hand; an agent that does the same has another turn', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('b', 'B\n'));
+  agtOk(folder, 'undo');
+  turn('two', edit('b', 'B\n'));
+  expect(agtOk(folder, 'log', '--turns')).toMatch(/ two\n.* \(undone\) one$/);
+  agtOk(folder, 'undo', '--turn');
+  edit('b', 'B\n')();
+  expect(agt(folder, 'undo', '--turn').stderr).toMatch(/ has no turn left to take back by time\n/);
+  expect(agtOk(folder, 'log', '--turns')).not.toContain('(undone)');
+});
+
 test('a turn that the person has taken back by hand is passed over, and the dry run and the redo say which one is not', () => {
   const { folder, turn, edit } = makeFolder();
   turn('one', edit('b', 'B\n'));

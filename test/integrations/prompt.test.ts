@@ -111,7 +111,7 @@ test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in
   const { position } = JSON.parse(agtOk(repository, 'undo', 's1', '--turn', '--json'));
   expect([position.turns, texts()]).toEqual([['make it 3'], '1']);
   expect(answer('agt undo')).toMatch(
-    /^error: nothing to undo: nothing of earlier turns .*\n.*\nhint: to go by time, one step back: agt undo step$/,
+    /^error: nothing to undo: "s1" has no turn left to take back by time\n.*\nhint: to go by time, one step back: agt undo step$/,
   );
   expect(answer('agt redo')).toContain('redone: turn "make it 3"');
   expect(answer('agt redo turn')).toContain('redone: turn "b, please"');

@@ -27,9 +27,12 @@ export function nothingToUndo({ record }: Session, way: Way): AgtError {
     const isForked = begin > 0 && steps.slice(begin + 1).every(({ first }) => promptIn(first) === undefined);
     const reason = isForked
       ? `"${id}" has no turn since the fork; those before are of "${record.from}"`
-      : `nothing of earlier turns in "${id}" is left`;
+      : `"${id}" has no turn left to take back by time`;
     return new AgtError(`nothing to undo: ${reason}`, {
-      hints: [...hints, `to go by time, one step back: ${commandToMove(record, 'undo')}`],
+      hints: [
+        `see: ${commandToList(record)} --turns`,
+        `to go by time, one step back: ${commandToMove(record, 'undo')}`,
+      ],
     });
   }
   if (begin > 0) {
