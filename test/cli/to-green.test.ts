@@ -66,6 +66,11 @@ describe('agt undo --to-green', () => {
     expect(one).toContain('\nto take this back: agt redo s1\n');
     agtOk(session.repository, 'redo', 's1');
     expect(value(session)).toBe('99');
+    agtOk(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 2');
+    const [, back = ''] =
+      /^to take this back: agt (.*)$/m.exec(agtOk(session.repository, 'redo', 's1')) ?? [];
+    agtOk(session.repository, ...back.split(' '));
+    expect(value(session)).toBe('1');
     expect(left(session)).toEqual(['sessions']);
   });
 

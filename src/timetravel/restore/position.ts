@@ -19,7 +19,7 @@ export interface Position {
   readonly steps: readonly Snapshot[];
   /** No agent made them. */
   readonly isOfOthers: boolean;
-  /** A redo by turns began in the midst of one, to which no undo by turns goes. */
+  /** No undo as far as the redo goes to where it began: in the midst of a turn, or more steps back, after an undo to green. */
   readonly isFromWithin: boolean;
   /** Nothing has changed, and a warning says what stays. */
   readonly isEmpty?: boolean;
@@ -73,7 +73,10 @@ export async function readPosition(
     restores: passed.flatMap(([i]) => restoreAfter(i) ?? []),
     steps: moved,
     isOfOthers,
-    isFromWithin: by === 'redo' && cameFrom >= 0 && !stopping.has(steps[cameFrom] as Step),
+    isFromWithin:
+      by === 'redo' &&
+      cameFrom >= 0 &&
+      (!stopping.has(steps[cameFrom] as Step) || (unit === 'step' && moved.length > count)),
     others,
   };
 }
