@@ -49,9 +49,9 @@ export const sessionUndo = defineSessionCommand({
     'Autocommit, then restore the snapshot before that. Repeat to go further back, or give a number. agt redo goes ' +
     'forward again, as long as nothing else changes the session. As a prompt of an agent, agt undo and agt undo 2 take ' +
     'turns back, as --turns does, and agt undo step 2 takes steps. With --turn and a number, --step or --agent, take that ' +
-    'one thing back by a merge: later changes and those of others stay, byte for byte. A conflict changes nothing. With ' +
-    '--to-green agt runs a command in copies of earlier steps, as agt bisect run does, and goes back to the newest one ' +
-    'at which it passes.',
+    'one thing back by a merge: later changes and those of others stay, byte for byte. A conflict changes nothing. ' +
+    'Directly after that, --turn without a number takes the newest turn that is left in the same way. With --to-green agt ' +
+    'runs a command in copies of earlier steps, as agt bisect run does, and goes back to the newest one at which it passes.',
   examples: [
     ['agt undo', 'go back one snapshot in the session of the current directory'],
     ['agt undo --turn', 'take back everything since the last prompt that changed something'],
