@@ -42,7 +42,8 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   const now = context.now();
   const program = agtInFolder(context.cwd);
   const known = await readSteps(here);
-  const { history, steps, current } = known;
+  const { history, steps, current, zero } = known;
+  const position = { step: Math.max(0, current - zero), of: steps.length - 1 - zero };
   const { changes, skipped = [], problem, isUncaptured, isLost } = await readChanges(here, now);
   const isCaptured = changes?.length === 0;
   const since = new Date(now.getTime() - TOLD_MS);
@@ -60,7 +61,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     last: last
       ? { commit: last.commit, tree: last.tree, at: last.time.toISOString(), label: last.label ?? null }
       : null,
-    position: { step: current + 1, of: steps.length },
+    position,
     unfinished: record.intent?.operation ?? null,
     changes:
       changes?.map(({ path, kind }) => ({ path: shownPath(record, path), status: FILE_STATUS[kind] })) ??
@@ -90,9 +91,9 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     ['store', repository.commonDir],
     ['snapshots', String(history.length)],
     newest !== undefined && ['last', newest],
-    current + 1 < steps.length && [
+    position.step < position.of && [
       'position',
-      `step ${current + 1} of ${steps.length}${isUncaptured ? '' : `; ${program} redo goes forward`}`,
+      `step ${position.step} of ${position.of}${isUncaptured ? '' : `; ${program} redo goes forward`}`,
     ],
     record.intent !== undefined && ['unfinished', describeUnfinished(program, record.intent)],
     ['changed', changes === undefined ? `agt cannot tell: ${problem}` : changed],

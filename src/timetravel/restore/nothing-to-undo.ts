@@ -14,13 +14,14 @@ interface Way {
   readonly steps: readonly { readonly first: Snapshot }[];
   readonly current: number;
   readonly begin: number;
+  readonly zero: number;
   /** Steps that an undo could go to. */
   readonly earlier: readonly unknown[];
   readonly unit: 'step' | 'turn';
 }
 
 export function nothingToUndo({ record }: Session, way: Way): AgtError {
-  const { steps, current, begin, earlier, unit } = way;
+  const { steps, current, begin, zero, earlier, unit } = way;
   const id = shownId(record);
   const hints = [`see: ${commandToList(record)}`];
   if (unit === 'turn' && earlier.length > 0) {
@@ -52,7 +53,7 @@ export function nothingToUndo({ record }: Session, way: Way): AgtError {
     earlier.length === 0
       ? current > 0
         ? `"${id}" has no earlier step of its own, and an undo stops at the beginning of the session`
-        : `"${id}" is at its ${current < 0 && steps.length > 0 ? 'start' : 'first step'}`
+        : `"${id}" is at its ${current <= zero && steps.length > 0 ? 'start' : 'first step'}`
       : isAttached(record)
         ? `no earlier snapshot of "${id}" would change anything`
         : `all earlier snapshots of "${id}" equal the current one`;

@@ -67,8 +67,8 @@ export async function readPosition(
     by === 'redo' && end && next && !stopping.has(end) && !next.prompt && !isOthers([next.first]);
   return {
     snapshot: steps[current]?.snapshot ?? wanted,
-    step: current + 1,
-    of: steps.length,
+    step: Math.max(0, current - at.zero),
+    of: steps.length - 1 - at.zero,
     turns: unit === 'turn' && !isPart ? turns : [],
     restores: passed.flatMap(([i]) => restoreAfter(i) ?? []),
     steps: moved,

@@ -41,8 +41,12 @@ export async function readSteps(session: Session) {
   // Nearly all snapshots differ in these, which git tells for all of them at once.
   const parts = [...TOP_FOLDERS, OWN.index];
   const names = history.flatMap(({ commit }) => parts.map((part) => `${commit}:${part}`));
+  const first = history.at(-1);
+  names.push(`${first?.parents[0]}^{tree}`);
   const oids = (await findObjects(repository.git, names)).map((object) => object?.oid);
   const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');
+  const [config, sandbox, xdg, , start] = oids.slice(-parts.length - 1);
+  const isPrompt = record.working_copy === 'worktree' && (first && promptIn(first)) !== undefined;
   const keys = new Map(history.map(({ commit }, n) => [commit, keyOf(n)]));
   const position = new Map(history.map(({ commit }, n) => [commit, n]));
   const isOlder = (a: Snapshot, b: Snapshot) => (position.get(a.commit) ?? 0) > (position.get(b.commit) ?? 0);
@@ -56,6 +60,8 @@ export async function readSteps(session: Session) {
   return {
     history,
     ...(await replayHistory(history, isNoStep, fork?.commit)),
+    /** The index of the step that is no step but the start: the first prompt may come before any change. */
+    zero: isPrompt && sandbox === start && (config ?? xdg) === undefined ? 0 : -1,
     /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
     isBetween: history[0]?.unfinished !== undefined,
     isSame,
@@ -192,7 +198,8 @@ export function stops(
  */
 export async function findUndoTarget(session: Session, { unit, count }: Distance): Promise<Snapshot> {
   const { record } = session;
-  const { history, steps, current, begin, isBetween, isSame, hasLost, isOthers } = await readSteps(session);
+  const { history, steps, current, begin, zero, isBetween, isSame, hasLost, isOthers } =
+    await readSteps(session);
   const isGone = isEnded(record) || session.place !== 'here';
   const isBack = isBetween || isGone || isBeforeRedo(record, history[0]);
   const earlier = steps
@@ -215,7 +222,7 @@ export async function findUndoTarget(session: Session, { unit, count }: Distance
   if (start !== undefined) done += 1;
   if (start !== undefined && done === count) return start;
   if (done > 0) throw tooFar(session, 'undo', { unit, count }, done, history);
-  throw nothingToUndo(session, { steps, current, begin, earlier, unit });
+  throw nothingToUndo(session, { steps, current, begin, zero, earlier, unit });
 }
 
 /** Where undo after undo stops on the way back from `from`. `earlier`: newest first. */
