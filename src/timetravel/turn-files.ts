@@ -4,7 +4,7 @@ import { findRenames } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { landingsOf } from '../session/landings.ts';
+import { acceptances } from '../session/landings.ts';
 import { listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -156,22 +156,25 @@ export async function filesOfTurns(
   );
 }
 
-/** What acceptances of these repositories brought, and the folder of a checkout has: paths, with the name of the content. */
+/** What acceptances of these repositories brought, or took away again: paths, with the name of the content. */
 export async function landedFiles(repositories: readonly Repository[]): Promise<Set<string>> {
-  const found = await Promise.all(
-    repositories.map(async (repository) => {
-      const { git } = repository;
-      const all = listRecords(repository).records.flatMap(({ landed }) => landingsOf(landed));
-      const names = all.flatMap(({ commit, from }) => [commit, from]);
-      const known = await findObjects(git, names);
-      const pairs = all
-        .filter((_, i) => known[2 * i] && known[2 * i + 1])
-        .map(({ commit, from }) => ({ commit, previous: from }));
-      return compareWithPrevious(git, pairs, { pathspecs: [], countLines: false });
-    }),
-  );
-  const files = found.flatMap((one) => [...one.values()].flat());
-  return new Set(files.map(({ path, after }) => `sandbox/${path} ${after?.oid}`));
+  const landed = new Set<string>();
+  for (const repository of repositories) {
+    const { git } = repository;
+    const { records } = listRecords(repository);
+    const all = records.flatMap((record) => [...acceptances(record)]);
+    const known = await findObjects(git, all.flat());
+    const pairs = all
+      .filter((_, i) => known[2 * i] && known[2 * i + 1])
+      .map(([commit, previous]) => ({ commit, previous }));
+    const isBack = new Set(records.flatMap(({ taken_back = [] }) => taken_back.map(({ commit }) => commit)));
+    const found = await compareWithPrevious(git, pairs, { pathspecs: [], countLines: false });
+    for (const [commit, files] of found)
+      for (const { path, before, after } of files)
+        for (const version of isBack.has(commit) ? [after, before] : [after])
+          landed.add(`sandbox/${path} ${version?.oid}`);
+  }
+  return landed;
 }
 
 /** A renamed file is one, as git shows it. */

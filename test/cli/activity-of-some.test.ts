@@ -134,6 +134,17 @@ test('each program has a row of its own, which stays when an undo has taken back
   expect(rowsOf(session)).toEqual([['one', true, 'd.txt'], ...undone]);
 });
 
+test('an acceptance is no change of the checkout, also if it was taken back', () => {
+  const { repository, sandbox } = newSession({ 'a.txt': 'a\n' }, 'one');
+  agtOk(repository, 'snapshot');
+  write(join(sandbox, 'a.txt'), 'b\n');
+  for (const word of ['accept', 'unaccept']) {
+    agtOk(repository, word, 'one');
+    if (word === 'accept') agtOk(repository, 'snapshot');
+    expect(agtOk(repository, 'activity')).not.toContain('(folder)');
+  }
+});
+
 test('a call that its agent has not named is of the same agent in both lists', () => {
   const { repository, sandbox } = newSession({ 'a.txt': 'a\n' }, 'one');
   const agent = agentIn(sandbox, 'claude-code', 'c-1');
