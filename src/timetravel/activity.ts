@@ -12,7 +12,7 @@ import { Session } from '../session/session.ts';
 import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import type { FileChange } from './timeline.ts';
-import { filesOfTurns, undoneTurns } from './turn-files.ts';
+import { filesOfTurns, takenBackByTime, undoneTurns } from './turn-files.ts';
 import {
   type AuthoredHistory,
   authorsOf,
@@ -73,14 +73,14 @@ export async function readActivity(
   // Of one second, the later one first.
   const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
   const agentOf = namesOfAgents(records, authored);
-  const undone = await undoneSteps(repository, records, authored);
+  const { undone, gone } = await undoneSteps(repository, records, authored);
   const isOwn = ({ path, oid }: FileChange) => !landed.has(`${path} ${oid}`);
   const isEmpty = ({ number, snapshots: own }: TurnSteps, changed: readonly FileChange[] = []) =>
     number === 0 && changed.length === 0 && own.every((one) => labelByPerson(one) === undefined);
   let [chosen, files]: [TurnSteps[], Awaited<ReturnType<typeof filesOfTurns>>] = [[], new Map()];
   for (let looked = limit; chosen.length < limit; looked *= 2) {
     const some = newest.slice(0, looked);
-    const changed = await filesOfTurns(repository.git, some, { countLines, asShown: true });
+    const changed = await filesOfTurns(repository.git, some, { countLines, asShown: true, gone });
     files = new Map([...changed].map(([turn, all]) => [turn, turn.number > 0 ? all : all.filter(isOwn)]));
     chosen = some.filter((turn) => !isEmpty(turn, files.get(turn))).slice(0, limit);
     if (some.length === newest.length) break;
@@ -108,16 +108,19 @@ async function undoneSteps(
   repository: Repository,
   records: readonly SessionRecord[],
   authored: readonly AuthoredHistory[],
-): Promise<ReadonlySet<Snapshot>> {
-  const found: Snapshot[] = [];
+) {
+  const undone = new Set<Snapshot>();
+  const gone = new Set<string>();
   for (const history of authored) {
     const { session } = history.steps[0]?.snapshot ?? {};
     const record = records.find(({ session_id: id }) => id === session);
     const hasUndo = history.steps.some(({ snapshot }) => snapshot.restoredBy !== undefined);
     if (record === undefined || !hasUndo) continue;
-    for (const { steps } of await undoneTurns(new Session(repository, record), history)) found.push(...steps);
+    const turns = await undoneTurns(new Session(repository, record), history);
+    for (const step of [...turns].flatMap(({ steps }) => steps)) undone.add(step);
+    for (const commit of await takenBackByTime(repository.git, history)) gone.add(commit);
   }
-  return new Set(found);
+  return { undone, gone };
 }
 
 const endOf = ({ snapshots, from }: TurnSteps) => snapshots.at(-1)?.time ?? from;

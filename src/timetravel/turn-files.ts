@@ -129,30 +129,42 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   return { standing, undone };
 }
 
+/** The snapshots that undos and restores by time have taken back. */
+export async function takenBackByTime(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
+  const { standing } = await walkBack(git, { steps });
+  return steps.map(({ snapshot }) => snapshot.commit).filter((commit) => !standing.has(commit));
+}
+
 /**
- * By turn, whatever undos have taken back. A file that came and went again is none. `asShown`: a renamed file is one, as
- * git shows it.
+ * By turn, whatever undos have taken back. A file that came and went again is none, unless it went in one of the steps
+ * `gone`, which were taken back. `asShown`: a renamed file is one, as git shows it.
  */
 export async function filesOfTurns(
   git: Git,
   turns: readonly TurnSteps[],
-  { countLines = false, asShown = false } = {},
+  { countLines = false, asShown = false, gone = new Set<string>() } = {},
 ): Promise<ReadonlyMap<TurnSteps, readonly FileChange[]>> {
-  const timeline = await readTimeline(git, turns.flatMap(spansOf), { pathspecs: [], countLines });
+  const leftOf = ({ steps }: TurnSteps) =>
+    spansOf({ steps: steps.filter(({ commit }) => !gone.has(commit)) });
+  const spans = new Map(
+    [...turns.flatMap(spansOf), ...turns.flatMap(leftOf)].map((one) => [one.commit, one]),
+  );
+  const timeline = await readTimeline(git, [...spans.values()], { pathspecs: [], countLines });
   const changes = new Map<string, readonly FileChange[]>();
   for (const { snapshot, files } of timeline)
     changes.set(snapshot.commit, asShown ? await withRenamed(git, snapshot, files) : files);
+  const filesIn = (some: readonly Snapshot[]) => {
+    const files = new Map<string, FileChange>();
+    for (const file of some.flatMap(({ commit }) => changes.get(commit) ?? [])) {
+      const joined = join(files.get(file.old ?? file.path), file);
+      if (file.old !== undefined) files.delete(file.old);
+      if (joined === undefined) files.delete(file.path);
+      else files.set(file.path, joined);
+    }
+    return files;
+  };
   return new Map(
-    turns.map((turn) => {
-      const files = new Map<string, FileChange>();
-      for (const file of spansOf(turn).flatMap(({ commit }) => changes.get(commit) ?? [])) {
-        const joined = join(files.get(file.old ?? file.path), file);
-        if (file.old !== undefined) files.delete(file.old);
-        if (joined === undefined) files.delete(file.path);
-        else files.set(file.path, joined);
-      }
-      return [turn, [...files.values()]];
-    }),
+    turns.map((turn) => [turn, [...new Map([...filesIn(leftOf(turn)), ...filesIn(spansOf(turn))]).values()]]),
   );
 }
 

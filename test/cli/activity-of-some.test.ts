@@ -85,6 +85,15 @@ test('the files of a turn are those that it changed, whatever undos take back', 
   }
 });
 
+test('files that an undo has brought back are in the row of their turn', () => {
+  const session = newSession({ 'a.txt': 'a\n' }, 'one');
+  write(join(session.sandbox, 'b.txt'), 'b\n');
+  autocommit(session, '--label', 'a file');
+  rmSync(join(session.sandbox, 'b.txt'));
+  agtOk(session.repository, 'undo', 'one');
+  expect(rowsOf(session)).toEqual([['one', true, 'b.txt']]);
+});
+
 test('the work of a program is given to no agent, earlier or later', () => {
   const { repository, sandbox } = newSession({ 'a.txt': 'a\n' }, 'one');
   agtOk(repository, 'run', 'one', '--', 'sh', '-c', 'echo b >b.txt');
