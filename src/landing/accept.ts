@@ -2,6 +2,7 @@
  * `agt session accept`: merges the content of a sandbox into a branch in memory, and only then changes something: the
  * worktree that has the branch checked out, the branch, the session. README.md beside it tells how a kill is repaired.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isSameDirectory } from '../disk/real-path.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
@@ -12,9 +13,11 @@ import { refuseLoss } from '../lifecycle/delete-folder.ts';
 import { requireReturnable } from '../lifecycle/in-place/end.ts';
 import { requireRemovable } from '../lifecycle/remove.ts';
 import { shellQuote } from '../process/shell-quote.ts';
+import { relativesIn } from '../session/landings.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { requireAllowed, unfinishedError } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
+import { listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import type { AcceptRequest, AcceptResult, Landing, LandingPlan } from './accept-request.ts';
@@ -90,6 +93,7 @@ async function withPlan<T>(
   action: (plan: LandingPlan, bench: Workbench) => Promise<T>,
 ): Promise<T> {
   const target = await findTarget(session, request.onto);
+  await otherLandings(session);
   const { onto: ref, worktree } = target;
   return withWorkbench(session.repository, { ref, dryRun: request.dryRun }, async (bench) => {
     const from = await tipAfter(bench, target, request);
@@ -108,6 +112,16 @@ async function withPlan<T>(
     return action({ ...plan, present }, bench);
   });
 }
+
+/** A fork, or what was forked, may be about to land: the branch has moved then before its metadata say so. */
+async function otherLandings({ repository, id }: Session): Promise<void> {
+  const isLanding = () =>
+    relativesIn(listRecords(repository).records)(id).some(({ intent }) => intent?.operation === 'accept');
+  for (let waited = 0; waited < LANDING_MS && isLanding(); waited += POLL_MS) await sleep(POLL_MS);
+}
+
+const LANDING_MS = 2000;
+const POLL_MS = 50;
 
 /** In a dry run: the tip of the branch after the sessions that would have landed before. */
 async function tipAfter(bench: Workbench, target: LandingTarget, request: AcceptRequest): Promise<string> {
