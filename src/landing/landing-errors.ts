@@ -82,8 +82,13 @@ export function conflictError(
   });
 }
 
-export function solveInSandbox(record: SessionRecord, { onto }: LandingTarget, hasDropped = false): string {
-  if (hasDropped && onto !== record.user_branch)
+/** `hasDropped`: its work begins with commits that the branch lacks. `isSynced`: it has those of the branch. */
+export function solveInSandbox(
+  record: SessionRecord,
+  { onto }: LandingTarget,
+  { hasDropped = false, isSynced = false } = {},
+): string {
+  if (hasDropped && (isSynced || onto !== record.user_branch))
     return `it builds on commits that "${shortBranch(onto)}" lacks; bring them along: --keep-commits, or leave files out: --exclude`;
   return `solve the conflicts in the sandbox: ${syncWith(record, onto, hasDropped)}`;
 }

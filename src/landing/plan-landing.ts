@@ -135,7 +135,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     const inTheWay = isElsewhere ? [] : content.uncommitted;
     const open = inTheWay.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
     const way = open.length === 0 ? [] : [await commitFirst(session, open)];
-    const solve = solveInSandbox(record, target, start !== undefined);
+    const isSynced = parted === target.from;
+    const solve = solveInSandbox(record, target, { hasDropped: start !== undefined, isSynced });
     const hints = way.length === 0 ? [solve] : [...way, `then ${solve}`];
     throw conflictError(record, target, merged.conflicts, hints);
   };
@@ -230,7 +231,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     (chosen.leftOut.length > 0 || (hasRest && told.prompts.length === 0)) && messages.length === 0
       ? changes.map(({ path }) => displayPath(path))
       : undefined;
-  const writers = isApart ? await standing?.turnsBetween(base, theirs) : undefined;
+  const isSomeThere = !isAccepted && (landed !== undefined || base !== common);
+  const writers = isApart || isSomeThere ? await standing?.turnsBetween(base, theirs) : undefined;
   const open = request.committedOnly ? await diffTrees(git, merged.tree, content.whole) : [];
   const stays = new Set(open.map(({ path }) => path));
   const notTaken = content.uncommitted.flatMap(({ path }) => (stays.has(path) ? displayPath(path) : []));

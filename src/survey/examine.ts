@@ -265,7 +265,8 @@ async function mergedOf(
   const unknown = all.filter(({ oid }) => known.get('merged', oid) === undefined);
   const changes = await merger.remerge(unknown);
   // A merge of commits that cancel each other out changes nothing either, and proves nothing.
-  const isIn = (asked: (typeof all)[number]) => changes?.get(asked.oid) === '' && asked.changesFiles;
+  const isIn = ({ home, oid, changesFiles }: (typeof all)[number]) =>
+    home.ahead.length === 0 || (changes?.get(oid) === '' && changesFiles);
   const open = unknown.filter((asked) => !isIn(asked));
   const merges = open.flatMap(({ home: { ahead, tip } }) =>
     ahead.filter(isMerge).map(({ oid }) => ({ into: tip, oid })),

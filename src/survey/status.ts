@@ -193,7 +193,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     tip: hasUserBranch && (comparison?.behind.length || start) ? base : undefined,
     landed: landedHome ?? start,
     isAccepted: landedHome !== undefined,
-    homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
+    homes: homes.filter(({ behind, ahead }) => behind.length > 0 || ahead.length === 0),
     branch: comparison,
   };
   const chosen = isAhead || isDirty || (files && landedHome) ? work : undefined;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 test.each([false, true])(
   'the user takes back what the fork has made of a line: it conflicts (committed: %s)',
@@ -63,3 +64,47 @@ test.each([
     expect(git(repository, 'show', 'main:new')).toBe('one\n2\n3\nfour');
   },
 );
+
+test.each(['a fork', 'a squash'])('the message tells no prompt whose work has landed with %s', (how) => {
+  const { repository, sandbox } = makeSession({ f: '1\n2\n3\n4\n5\n6\n7\n8\n9\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  const turn = (prompt: string, text: string, ...commit: string[]) => {
+    agent.says(prompt);
+    agent.begins(prompt);
+    write(join(sandbox, 'f'), text);
+    if (commit.length > 0) git(sandbox, ...commit);
+    agent.ends(prompt);
+    agent.stops();
+  };
+  if (how === 'a fork') {
+    turn('First', 'one\n2\n3\n4\n5\n6\n7\n8\n9\n');
+    agtOk(repository, 'fork', 's1', '--id', 's2');
+    agtOk(repository, 'accept', 's2');
+  } else {
+    turn('First', 'one\n2\n3\n4\n5\n6\n7\n8\n9\n', 'commit', '-qam', 'one');
+    git(repository, 'merge', '-q', '--squash', 'agt/s1');
+    git(repository, 'commit', '-qm', 'squash');
+  }
+  turn('Second', 'one\n2\n3\n4\n5\n6\n7\n8\nnine\n');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('Second');
+});
+
+test('a session that has all of the branch, and began with commits that it lacks: no sync solves the conflict', () => {
+  const { repository } = makeSession({ f: 'f\n' });
+  git(repository, 'checkout', '-q', '-b', 'pay');
+  write(join(repository, 'pay'), 'pay\n');
+  git(repository, 'add', 'pay');
+  git(repository, 'commit', '-qm', 'pay');
+  git(repository, 'checkout', '-q', 'main');
+  git(repository, 'update-ref', 'refs/remotes/origin/pay', 'pay');
+  git(repository, 'branch', '-qD', 'pay');
+  git(repository, 'remote', 'add', 'origin', '.');
+  agtOk(repository, 'new', 's2', '--from', 'origin/pay');
+  const sandbox = agtOk(repository, 'path', 's2');
+  write(join(sandbox, 'pay'), 'raise\n');
+  git(sandbox, 'commit', '-qam', 'raise');
+  expect(agt(repository, 'accept', 's2').stderr).toContain(
+    'commits that "main" lacks; bring them along: --keep',
+  );
+});

@@ -15,7 +15,7 @@ function commit(worktree: string, path: string, content: string): void {
 describe('work that came home in another form', () => {
   test('squashed or rebased commits do not keep remove and gc from deleting the work branch; others do', () => {
     const repository = makeRepository({ 'a.txt': 'a\n' });
-    const ids = ['squashed', 'rebased', 'at-remote', 'cancelled', 'open'];
+    const ids = ['squashed', 'rebased', 'at-remote', 'fast-forward', 'cancelled', 'open'];
     const sessions = new Map(ids.map((id) => [id, sessionIn(repository, id)]));
     for (const [id, { sandbox }] of sessions) {
       commit(sandbox, `${id}.txt`, 'one\n');
@@ -30,6 +30,7 @@ describe('work that came home in another form', () => {
     git(repository, 'clone', '-q', '--bare', '.', '../remote.git');
     git(repository, 'remote', 'add', 'origin', '../remote.git');
     git(repository, 'checkout', '-q', '--detach');
+    git(repository, 'merge', '-q', 'agt/fast-forward');
     git(repository, 'merge', '-q', '--squash', 'agt/at-remote');
     git(repository, 'commit', '-q', '-m', 'squash at the remote');
     git(repository, 'push', '-q', 'origin', 'HEAD:main');
@@ -37,7 +38,8 @@ describe('work that came home in another form', () => {
     git(repository, 'checkout', '-q', 'main');
 
     const table = agtOk(repository, 'list');
-    expect(table).toMatch(/^at-remote .* merged on origin\/main {2}/m);
+    for (const id of ['at-remote', 'fast-forward'])
+      expect(table).toMatch(new RegExp(`^${id} .* merged on origin/main {2}`, 'm'));
     expect(table).toMatch(/^squashed .* merged {2}/m);
     for (const id of ['cancelled', 'open']) {
       const refused = agt(repository, 'remove', id, '--delete-branch');

@@ -14,6 +14,7 @@ import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import {
+  AS_CHECKED_OUT,
   BEFORE_ACCEPT,
   BEFORE_GIT,
   BEFORE_SYNC,
@@ -46,7 +47,8 @@ export async function readSteps(session: Session) {
   const oids = (await findObjects(repository.git, names)).map((object) => object?.oid);
   const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');
   const [config, sandbox, xdg, , start] = oids.slice(-parts.length - 1);
-  const isPrompt = record.working_copy === 'worktree' && (first && promptIn(first)) !== undefined;
+  const isPrompt = (first && promptIn(first)) !== undefined && sandbox === start && !(config ?? xdg);
+  const isStart = record.working_copy === 'worktree' && (isPrompt || first?.label === AS_CHECKED_OUT);
   const keys = new Map(history.map(({ commit }, n) => [commit, keyOf(n)]));
   const position = new Map(history.map(({ commit }, n) => [commit, n]));
   const isOlder = (a: Snapshot, b: Snapshot) => (position.get(a.commit) ?? 0) > (position.get(b.commit) ?? 0);
@@ -61,7 +63,7 @@ export async function readSteps(session: Session) {
     history,
     ...(await replayHistory(history, isNoStep, fork?.commit)),
     /** The index of the step that is no step but the start: the first prompt may come before any change. */
-    zero: isPrompt && sandbox === start && (config ?? xdg) === undefined ? 0 : -1,
+    zero: isStart ? 0 : -1,
     /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
     isBetween: history[0]?.unfinished !== undefined,
     isSame,
