@@ -230,16 +230,13 @@ test('an undo passes over a git reset that changed nothing', () => {
   expect(readFileSync(join(folder, 'f'), 'utf8')).toBe('1\n');
 });
 
-test.each<Record<string, string>>([{}, { '.gitattributes': '*.bat eol=crlf\n', 'x.bat': 'x\n' }])(
-  'a prompt before the first change of a session is the start, and no step',
-  (more) => {
-    const { sandbox } = makeSession({ a: 'a\n', ...more });
-    agentIn(sandbox, 'claude-code', 'c-1').says('begin');
-    write(join(sandbox, 'a'), 'b\n');
-    expect(agtOk(sandbox, 'undo')).toMatch(/^now at "prompt: begin", .*, step 0 of 1$/m);
-    expect(agt(sandbox, 'undo').stderr).toContain('"s1" is at its start\n');
-  },
-);
+test.each(['', '*.bat eol=crlf\n'])('a prompt before any change is the start, and no step: %j', (rules) => {
+  const { sandbox } = makeSession({ a: 'a\n', 'x.bat': 'x\n', '.gitattributes': rules });
+  agentIn(sandbox, 'claude-code', 'c-1').says('begin');
+  write(join(sandbox, 'a'), 'b\n');
+  expect(agtOk(sandbox, 'undo')).toMatch(/^now at "prompt: begin", .*, step 0 of 1$/m);
+  expect(agt(sandbox, 'undo').stderr).toContain('"s1" is at its start\n');
+});
 
 test('a redo that stops within a turn names its step, not the turn', () => {
   const { folder, turn, edit } = makeFolder();

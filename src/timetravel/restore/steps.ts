@@ -48,7 +48,6 @@ export async function readSteps(session: Session) {
   const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');
   const [config, sandbox, xdg, , start] = oids.slice(-parts.length - 1);
   const isPrompt = (first && promptIn(first)) !== undefined && sandbox === start && !(config ?? xdg);
-  const isStart = record.working_copy === 'worktree' && (isPrompt || first?.label === AS_CHECKED_OUT);
   const keys = new Map(history.map(({ commit }, n) => [commit, keyOf(n)]));
   const position = new Map(history.map(({ commit }, n) => [commit, n]));
   const isOlder = (a: Snapshot, b: Snapshot) => (position.get(a.commit) ?? 0) > (position.get(b.commit) ?? 0);
@@ -63,7 +62,7 @@ export async function readSteps(session: Session) {
     history,
     ...(await replayHistory(history, isNoStep, fork?.commit)),
     /** The index of the step that is no step but the start: the first prompt may come before any change. */
-    zero: isStart ? 0 : -1,
+    zero: record.working_copy === 'worktree' && (isPrompt || first?.label === AS_CHECKED_OUT) ? 0 : -1,
     /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
     isBetween: history[0]?.unfinished !== undefined,
     isSame,
