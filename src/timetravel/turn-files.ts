@@ -164,7 +164,10 @@ export async function filesOfTurns(
     return files;
   };
   return new Map(
-    turns.map((turn) => [turn, [...new Map([...filesIn(leftOf(turn)), ...filesIn(spansOf(turn))]).values()]]),
+    turns.map((turn) => {
+      const whole = filesIn(spansOf(turn));
+      return [turn, [...new Map([...whole, ...filesIn(leftOf(turn)), ...whole]).values()]];
+    }),
   );
 }
 
