@@ -12,7 +12,7 @@ import { Session } from '../session/session.ts';
 import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import type { FileChange } from './timeline.ts';
-import { filesOfTurns, takenBackByTime, undoneTurns } from './turn-files.ts';
+import { filesOfTurns, undoneTurns } from './turn-files.ts';
 import {
   type AuthoredHistory,
   authorsOf,
@@ -116,9 +116,9 @@ async function undoneSteps(
     const record = records.find(({ session_id: id }) => id === session);
     const hasUndo = history.steps.some(({ snapshot }) => snapshot.restoredBy !== undefined);
     if (record === undefined || !hasUndo) continue;
-    const turns = await undoneTurns(new Session(repository, record), history);
-    for (const step of [...turns].flatMap(({ steps }) => steps)) undone.add(step);
-    for (const commit of await takenBackByTime(repository.git, history)) gone.add(commit);
+    const found = await undoneTurns(new Session(repository, record), history);
+    for (const step of [...found.undone].flatMap(({ steps }) => steps)) undone.add(step);
+    for (const commit of found.gone) gone.add(commit);
   }
   return { undone, gone };
 }

@@ -64,11 +64,11 @@ function areIn(spans: readonly Snapshot[], undone: Undone): boolean {
   return spans.every(({ previous }) => undone.has(previous ?? ''));
 }
 
-/** The turns that undos and restores have taken back as a whole, apart from what came back since. */
-export async function undoneTurns(
-  session: Session,
-  { steps, begun }: AuthoredHistory,
-): Promise<ReadonlySet<TurnSteps>> {
+/**
+ * `undone`: the turns that undos and restores have taken back as a whole, apart from what came back since. `gone`: the
+ * snapshots that they have taken back by time.
+ */
+export async function undoneTurns(session: Session, { steps, begun }: AuthoredHistory) {
   const tip = steps.at(-1)?.snapshot;
   const { standing, undone } = await walkBack(session.git, { steps });
   const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
@@ -103,7 +103,8 @@ export async function undoneTurns(
     const isUndoneByTime = isBack && !(await cameAgain(turn));
     if (isUndoneByTime || (undo && (await isUndone(undo)))) found.add(turn);
   }
-  return found;
+  const gone = steps.map(({ snapshot }) => snapshot.commit).filter((commit) => !standing.has(commit));
+  return { undone: found, gone: new Set(gone) };
 }
 
 /** `standing`: the snapshots that the content of now comes from. `undone`: those before the steps that an undo by merge took. */
@@ -127,12 +128,6 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
       for (const { previous = '' } of lineTo(one.commit).difference(lineTo(one.previous)))
         undone.set(previous, one);
   return { standing, undone };
-}
-
-/** The snapshots that undos and restores by time have taken back. */
-export async function takenBackByTime(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
-  const { standing } = await walkBack(git, { steps });
-  return steps.map(({ snapshot }) => snapshot.commit).filter((commit) => !standing.has(commit));
 }
 
 /**

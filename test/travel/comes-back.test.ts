@@ -128,20 +128,6 @@ test('what a session that came brings has not been accepted before here', () => 
   expect(agtOk(there, 'list')).toContain(' clean, accepted in part ');
 });
 
-test('work that was accepted here while another repository had the session has not been pulled', () => {
-  const { here, there } = makeTwo();
-  agtOk(here, 'session', 'new', '--id', 's1');
-  write(join(sessionOf(here, 's1').sandbox, 'one'), 'one\n');
-  agtOk(here, 'session', 'push', 's1');
-  agtOk(there, 'session', 'pull', 's1', '--take');
-  write(join(sessionOf(there, 's1').sandbox, 'two'), 'two\n');
-  agtOk(there, 'session', 'push', 's1');
-  agtOk(here, 'accept', 's1', '--keep', '--untracked=all');
-  agtOk(here, 'session', 'pull', 's1', '--take');
-  const rows = JSON.parse(agtOk(here, 'activity', '--json')) as { outcome: string; pulled: boolean }[];
-  expect(rows.filter(({ outcome }) => outcome)).toMatchObject([{ outcome: 'accepted', pulled: false }]);
-});
-
 test('an acceptance that was taken back elsewhere is not lost here; away, table and JSON have no merge', () => {
   const { here, there } = makeTwo();
   agtOk(here, 'session', 'new', '--id', 's1');

@@ -19,7 +19,7 @@ test('a session that was accepted here, and comes back with work of somebody els
   expect(agtOk(here, 'session', 'pull', 's1', '--take')).toContain(
     `accepted as ${main} on main here; it is active again`,
   );
-  expect(agtOk(here, 'log', '--all-sessions')).toMatch(/accepted as .* on main/);
+  expect(agtOk(here, 'log', '--all-sessions')).toMatch(/ {2}accepted as .* on main/); // not "(pulled)"
   expect(agtOk(here, 'list')).not.toContain('conflict');
   agtOk(here, 'session', 'push', 's1');
   agtOk(there, 'session', 'pull', 's1', '--take');

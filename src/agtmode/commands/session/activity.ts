@@ -31,8 +31,9 @@ export const sessionActivity = defineCommand({
     'List the turns of all agents, newest first: when the turn ended, its session and agent, the number of files ' +
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
     'agt knows prompts from the hooks of agents, and passes over those whose calls of tools have changed nothing, without ' +
-    'a failure. Further rows say what agt accept has landed, as which commit, whether only in part, what agt unaccept took back, and ' +
-    'which sessions are failed, rejected or removed now: such a row goes when agt undo brings its session back. A git ' +
+    'a failure. Further rows say what agt accept has landed, as which commit, whether only in part, what agt unaccept ' +
+    'took back, and which sessions are failed, rejected or removed now: such a row goes when agt undo brings its ' +
+    'session back. A git ' +
     'revert of a landed commit stands in the row of that commit, which keeps its time, with --since as well. Files that ' +
     'an acceptance has brought into a folder are no changes there. Changes that came between two calls, or while two agents ' +
     'were at work, are of no turn: agt session log ID has them. A row (no agent) has changes that came after the last turn, ' +

@@ -16,7 +16,7 @@ import {
   shownPath,
 } from '../../../timetravel/session-paths.ts';
 import { type FileChange, readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
-import { filesOfTurns, takenBackByTime, undoneTurns } from '../../../timetravel/turn-files.ts';
+import { filesOfTurns, undoneTurns } from '../../../timetravel/turn-files.ts';
 import {
   type AuthoredHistory,
   type AuthoredStep,
@@ -207,9 +207,8 @@ async function logTurns(context: Context, session: Session, args: Arguments<type
   const isSince = ({ snapshots, from }: TurnSteps) =>
     since === undefined || (snapshots.at(-1)?.time ?? from) >= since;
   const chosen = authored.turns.filter(isSince).toReversed().slice(0, limit);
-  const gone = new Set(await takenBackByTime(session.git, authored));
+  const { undone, gone } = await undoneTurns(session, authored);
   const files = await filesOfTurns(session.git, chosen, { countLines: true, asShown: true, gone });
-  const undone = await undoneTurns(session, authored);
   const entries = chosen.map((turn) => ({
     ...turnJson({ ...turn, agent: agentOf(turn) }, files.get(turn) ?? []),
     stands: !undone.has(turn),
