@@ -173,14 +173,14 @@ export async function planLanding(session: Session, landable: Landable, there?: 
         `you left out all that is left of session "${id}"`,
         `take it, too: without --include and --exclude (${listSome(more, LISTED)})`,
       );
-    const hasNone = added.length === 0 && commits.length === 0 && record.landed === undefined;
+    const hasNone = added.length === 0 && commits.length === 0 && landed === undefined;
     if (hasNone && dirty.length > 0)
       throw nothing(
         `session "${id}" has only uncommitted changes inside submodules`,
         ...dirty.map((path) => `commit them there: git -C ${shellQuote(join(sandbox, path))} commit`),
       );
     const isClean = hasNone && content.uncommitted.length === 0;
-    const within = hasCommitted(record, head) ? known.slice(-1) : known;
+    const within = record.landed || hasCommitted(record, head) ? known.slice(-1) : known;
     if (isClean && (await Promise.all(within.map((one) => isAncestor(git, head, one)))).some(Boolean))
       throw nothing(
         `session "${id}" has changed nothing yet, or only files that git ignores`,

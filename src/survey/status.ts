@@ -154,7 +154,7 @@ interface Compared extends Located {
   readonly comparison: Comparison | undefined;
   /** Commits of HEAD, without those with which the session began. */
   readonly ownCommits?: number | undefined;
-  /** HEAD is on top of the commits of people with which its work, or that of a session before, began. */
+  /** HEAD is on top of the commits with which its work, or that of a session before, began. */
   readonly hasWork?: boolean;
   readonly files: readonly StatusEntry[] | undefined;
   /** Undefined if there is nothing to examine: no commits, no uncommitted files, and nothing that landed. */
@@ -165,7 +165,7 @@ interface Compared extends Located {
 
 function compare(located: Located, graph: CommitGraph, files: readonly StatusEntry[] | undefined): Compared {
   const { facts, base, hasUserBranch, workTip, landedHome, others = [], inSnapshot = [] } = located;
-  const { commit } = located.head;
+  const [{ commit }, { record }] = [located.head, facts];
   if (commit === undefined)
     return { ...located, comparison: undefined, files: undefined, work: undefined, isRefused: false };
   const comparison = base === undefined ? undefined : graph.compare(commit, base);
@@ -197,7 +197,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     branch: comparison,
   };
   const chosen = isAhead || isDirty || (files && landedHome) ? work : undefined;
-  const within = hasCommitted(facts.record, commit) ? facts.starts.slice(-1) : facts.starts;
+  const within = record.landed || hasCommitted(record, commit) ? facts.starts.slice(-1) : facts.starts;
   const hasWork = within.length > 0 && within.every((start) => !graph.has(start, commit));
   return { ...located, comparison, ownCommits, hasWork, files, work: chosen, isRefused };
 }

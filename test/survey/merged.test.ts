@@ -231,4 +231,17 @@ describe('work that came home, and the branch goes on', () => {
     expect(agtOk(repository, 'list')).toContain(' merged, accepted before on release ');
     expect(statusOf(repository)).toMatchObject({ merged: true });
   });
+
+  test('nothing since an acceptance but a sync is merged; nothing since it was dropped on both sides is not', () => {
+    const { repository, sandbox } = sessionIn(makeRepository({ a: 'a\n' }));
+    write(join(sandbox, 'new'), 'new\n');
+    agtOk(repository, 'accept', 's1', '--keep', '--untracked=all');
+    commit(repository, 'other', 'other\n');
+    agtOk(repository, 'sync', 's1');
+    const why = () => [statusOf(repository).merged, agt(repository, 'accept', 's1', '-n').stderr];
+    expect(why()).toEqual([true, expect.stringContaining('"main" has all work of session "s1"')]);
+    const start = git(repository, 'rev-parse', 'main~2');
+    for (const one of [repository, sandbox]) git(one, 'reset', '-q', '--hard', start);
+    expect(why()).toEqual([false, expect.stringContaining('session "s1" has changed nothing yet')]);
+  });
 });
