@@ -1,4 +1,5 @@
 /** Whether the last snapshot of a session has work that no commit has. Ignored files are none: they never land. */
+import { REMOTES } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { findObjects, readObjects } from '../git/objects/object-reader.ts';
@@ -21,8 +22,8 @@ interface Asked {
 }
 
 /**
- * Of those without a sandbox whose last snapshot has more than the commit or the start, and more than what has landed: in
- * which files it differs from the commit.
+ * Of those without a sandbox whose last snapshot has more than the commit or the start, than what has landed, and than the
+ * branch of the remote to which it was exported: in which files it differs from the commit.
  */
 export async function findOnlyInSnapshots<T extends Asked>(
   repository: Repository,
@@ -35,12 +36,13 @@ export async function findOnlyInSnapshots<T extends Asked>(
       `${record.branch}:sandbox`,
       `${commit}^{tree}`,
       `${landed}^{tree}`,
+      `${REMOTES}${record.exported?.remote}/${record.exported?.branch}^{tree}`,
     ],
   );
   const found = await findObjects(repository.git, names);
   const empty = await emptyTree(repository.git);
   const pairs = gone.map((_, i) => {
-    const [last, ...saved] = found.slice(3 * i, 3 * i + 3).map((object) => object?.oid);
+    const [last, ...saved] = found.slice(4 * i, 4 * i + 4).map((object) => object?.oid);
     return last === undefined || saved.includes(last) ? [] : saved.map((tree = empty) => `${tree} ${last}`);
   });
   const differ = await differing(repository, pairs.flat(), empty);

@@ -275,7 +275,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     mergedOn: isHere ? undefined : compared.homes.get(tips[0] ?? '')?.replace(/^refs\/\w+\//, ''),
     cancelled: found.examined?.cancelsOut && !compared.landedHome ? head.commit : undefined,
     ...{ isOnlyInSnapshots, isLanded: found.landed.has(compared) },
-    exported: hasCommitted(record, head.commit) && found.exported.has(head.commit ?? ''),
+    exported: (compared.ownCommits ?? 0) > 0 && found.exported.has(head.commit ?? ''),
     ...{ fate, landings, autocommits: found.autocommits },
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),

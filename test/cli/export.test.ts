@@ -92,7 +92,8 @@ describe('agt session export', () => {
     const { exported } = JSON.parse(agtOk(sandbox, 'session', 'show', 's1', '--json'));
     const commit = git(sandbox, 'rev-parse', 'HEAD');
     expect(exported).toMatchObject({ remote: 'origin', branch: 'fix', commit });
-    expect(agtOk(sandbox, 'list')).toMatch(/ clean, exported {2}/);
+    agtOk(sandbox, 'fork', 's1', '--id', 'with-nothing-of-its-own');
+    expect(agtOk(sandbox, 'list').match(/ clean, exported {2}/g)).toHaveLength(2);
     git(origin, 'branch', '-D', 'fix');
     git(sandbox, 'fetch', '-q', '--prune');
     expect(agtOk(sandbox, 'list')).toMatch(/ clean, exported before {2}/);

@@ -48,6 +48,19 @@ describePage('ended sessions on the page', (here) => {
     }
   });
 
+  test('a merge at a remote that the branch here lacks is named, as in agt list', async () => {
+    const { agt, agent, project } = here.scene;
+    agt(project, 'new', 'at-remote', '-q');
+    const { sandbox } = agent('at-remote');
+    write(join(sandbox, 'at-remote.txt'), 'text\n');
+    git(sandbox, 'add', '-A');
+    git(sandbox, 'commit', '-q', '-m', 'text');
+    git(project, 'update-ref', 'refs/remotes/origin/main', 'agt/at-remote');
+    expect(agt(project, 'list')).toMatch(/^at-remote .* merged on origin\/main /m);
+    await at('#now');
+    await here.page.locator('.row', { hasText: 'at-remote' }).getByText('merged on origin/main').waitFor();
+  });
+
   test('a revert in a terminal is there when the person comes back to the page', async () => {
     const { page, scene } = here;
     accept('later');

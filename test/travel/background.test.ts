@@ -201,6 +201,13 @@ test('if one session is on a remote, those on none are named without agt.push, a
   begin('part');
   write(join(sessionOf(here, 'part').sandbox, 'rest'), 'has not landed\n');
   agtOk(here, 'accept', 'part', '--untracked=all', '--exclude', 'rest');
+  agtOk(here, 'session', 'new', '--id', 'sent');
+  const { sandbox } = sessionOf(here, 'sent');
+  for (const path of ['sent', 'rest']) write(join(sandbox, path), 'on a branch of the remote\n');
+  git(sandbox, 'add', '-A');
+  git(sandbox, 'commit', '-qm', 'sent');
+  agtOk(here, 'export', 'sent');
+  agtOk(here, 'accept', 'sent', '--exclude', 'rest');
   expect(agtOk(here, 'status')).not.toContain('on no remote');
   agtOk(here, 'session', 'push', 'away');
   agtOk(here, 'session', 'new', '--id', 'unsaved');

@@ -26,6 +26,7 @@ export interface Row {
   readonly diff: { files: number; insertions: number; deletions: number; in_part: boolean } | null;
   readonly merge: 'clean' | 'conflict' | 'refused' | null;
   readonly merged: boolean;
+  readonly merged_on: string | null;
   readonly landed: (Landing & { readonly at: string; readonly in_part: boolean }) | null;
   readonly created_at: string;
   /** When it ended, or came into another state. */

@@ -23,10 +23,18 @@ export const isEnded = (row: Row) => ['removed', 'accepted', 'rejected', 'revert
 /** It has snapshots, and no session. */
 export const isFolder = (row: Row) => row.working_copy === 'attached';
 
-export const nameOf = (row: Row) => (isFolder(row) ? lastPart(row.session_id) : row.session_id);
+export const nameOf = (row: Row) => (isFolder(row) ? lastParts(row.session_id, 1) : row.session_id);
 
 /** Of the path of a repository or a folder. */
-export const lastPart = (path: string) => path.replace(/\/\.git$/, '').replace(/^.*\/(?=.)/, '');
+const lastParts = (path: string, n: number) =>
+  path
+    .replace(/\/(\.git)?$/, '')
+    .split('/')
+    .slice(-n)
+    .join('/');
+
+/** Two may have the same last part. */
+export const placeOf = (repository: string) => lastParts(repository, 2);
 
 export function stateOf(row: Row): { readonly state: string; readonly words: string } {
   if (isEnded(row)) return { state: 'ended', words: row.state };

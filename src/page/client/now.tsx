@@ -7,8 +7,8 @@ import {
   isEnded,
   isFolder,
   landedAs,
-  lastPart,
   nameOf,
+  placeOf,
   plural,
   shortRef,
   stateOf,
@@ -108,7 +108,7 @@ function SessionRow({ row }: { row: Row }) {
         <strong class="name">{nameOf(row)}</strong>
         <span class="agent quiet">
           {agentOf(row)}
-          {row.repository && ` · ${lastPart(row.repository)}`}
+          {row.repository && ` · ${placeOf(row.repository)}`}
         </span>
         <span class="prompt">
           {row.agent_state?.for && <em>{row.agent_state.for} · </em>}
@@ -136,14 +136,14 @@ function SessionRow({ row }: { row: Row }) {
 }
 
 function MergeState({ row }: { row: Row }) {
-  const { merge, merged, operation, user_branch: branch, landed } = row;
+  const { merge, merged, merged_on: mergedOn, operation, user_branch: branch, landed } = row;
   if (isEnded(row)) {
     const stands = landed && !landed.lost && !landed.elsewhere && landed.reverted_by === null;
     return <span class={`merge ${stands ? 'is-clean' : ''}`}>{landedAs(landed)}</span>;
   }
   if (operation !== null) return <span class="merge is-conflict">in a {operation}</span>;
   if (merge === 'conflict' || merge === 'refused') return <span class="merge is-conflict">{merge}</span>;
-  if (merged) return <span class="merge is-clean">merged</span>;
+  if (merged) return <span class="merge is-clean">merged{mergedOn && ` on ${mergedOn}`}</span>;
   const into = branch ? `would merge into ${shortRef(branch)}` : 'would merge';
   return <span class="merge is-clean">{merge === 'clean' && into}</span>;
 }

@@ -5,7 +5,7 @@ import { ACTS, type Act, Acts, canAct, start } from './acts.tsx';
 import { isSaved, type Row, watchRows } from './api.ts';
 import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
-import { ago, forkOf, isEnded, isFolder, landedAs, lastPart, nameOf, stateOf } from './format.ts';
+import { ago, forkOf, isEnded, isFolder, landedAs, nameOf, placeOf, stateOf } from './format.ts';
 import { Now, useEnded } from './now.tsx';
 import { Review } from './review.tsx';
 import { Search } from './search.tsx';
@@ -111,7 +111,7 @@ function SessionHead({ row }: { row: Row }) {
     <section class="head" aria-label={`session ${row.session_id}`}>
       <p class="title">
         <strong>{nameOf(row)}</strong>
-        {row.repository && <span class="quiet">{lastPart(row.repository)}</span>}
+        {row.repository && <span class="quiet">{placeOf(row.repository)}</span>}
         <span class={`pill is-${state}`}>{words}</span>
         {row.agent_state?.for && <em>{row.agent_state.for}</em>}
         {state === 'waits' && <span class="quiet">(answer in its terminal)</span>}
