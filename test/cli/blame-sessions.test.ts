@@ -63,6 +63,17 @@ test('an accepted fork: lines from before are of the session that wrote them, as
   expect(told(repository, 'f')).toEqual(both);
 });
 
+test('commits that a fork has from before it stay of the agent when the other session loses them', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
+  const put = () => writeFileSync(join(sandbox, 'f'), withLines({ 1: 'of 1' }));
+  calls(sandbox, 'one', put, () => git(sandbox, 'commit', '-qam', 'work'));
+  agtOk(repository, 'fork', id, '--id', 's2');
+  agtOk(sandbox, 'undo', '--turn');
+  git(repository, 'merge', '-q', 'agt/s2');
+  for (const cwd of [repository, sessionOf(repository, 's2').sandbox])
+    expect(told(cwd, 'f')).toEqual(BOTH.slice(0, 1));
+});
+
 test.each([
   ['takes the side of the branch', [], ['git', 'commit', '-qa', '--no-edit']],
   [

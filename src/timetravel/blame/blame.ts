@@ -21,7 +21,7 @@ import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf, withPrompts } from './origin.ts';
 import { asInWorktree, type BlamedLine, gitBlame, NOT_COMMITTED } from './porcelain.ts';
 import { blameUnknown, isUnknown } from './unknown-file.ts';
-import { readWorkBranches, type WorkBranches } from './work-branches.ts';
+import { readWorkBranches, startOf, type WorkBranches } from './work-branches.ts';
 
 export interface AuthoredLine extends BlamedLine {
   /** Undefined if agt knows nothing of the line that git does not say. */
@@ -105,14 +105,15 @@ async function noteFound(
 }
 
 /** The commits of a sandbox since its session began; `landed`: those that a sync may have brought from the branch. */
-async function sinceStart({ git, revision = 'HEAD' }: BlameRequest, { record }: Session) {
+async function sinceStart({ git, revision = 'HEAD' }: BlameRequest, session: Session) {
   const list = async (...ends: string[]) => {
     const listed = await gitAnswer(git, ['rev-list', revision, ...ends.map((end) => `^${end}`), '--']);
     return new Set(listed?.split('\n') ?? []);
   };
-  const { from_commit, user_branch } = record;
-  const all = await list(from_commit);
-  const own = user_branch === undefined || all.size === 0 ? all : await list(from_commit, user_branch);
+  const { user_branch } = session.record;
+  const start = await startOf(session);
+  const all = await list(start);
+  const own = user_branch === undefined || all.size === 0 ? all : await list(start, user_branch);
   return { all, landed: all.difference(own) };
 }
 

@@ -15,7 +15,8 @@ export async function readWorkBranches(repository: Repository, revision: string 
   const { git } = repository;
   const { records } = listRecords(repository);
   const oidsOf = async (names: readonly string[]) => (await findObjects(git, names)).map((one) => one?.oid);
-  const ends = await oidsOf(records.flatMap(({ work_branch, from_commit }) => [work_branch, from_commit]));
+  const starts = await Promise.all(records.map((record) => startOf(new Session(repository, record))));
+  const ends = await oidsOf(records.flatMap(({ work_branch }, i) => [work_branch, starts[i] ?? '']));
   const works = records.flatMap((record, i) => {
     const [tip, start] = ends.slice(2 * i);
     return tip === undefined || start === undefined || tip === start ? [] : [{ record, tip, start }];
@@ -64,12 +65,20 @@ export async function readWorkBranches(repository: Repository, revision: string 
   };
 }
 
+/** The commit below all snapshots: those of a fork begin with the session that it continues. */
+export async function startOf(session: Session): Promise<string> {
+  const { from, from_commit } = session.record;
+  const history = from === undefined ? [] : await session.history().catch(() => []);
+  return history.at(-1)?.parents[0] ?? from_commit;
+}
+
 /** The first step after each commit that the session made. A commit that its own branch had first came from there. */
 async function commitsOfSession(
-  { git, record }: Session,
+  { git }: Session,
   { steps }: AuthoredHistory,
 ): Promise<ReadonlyMap<string, number>> {
-  const reach = (tips: readonly (string | undefined)[]) => firstReach(git, tips, record.from_commit);
+  const start = steps[0]?.snapshot.parents[0];
+  const reach = (tips: readonly (string | undefined)[]) => firstReach(git, tips, start);
   const made = await reach(steps.map(({ snapshot }) => snapshot.head));
   const landed = await reach(steps.map(({ snapshot }) => snapshot.parents[1]));
   return new Map([...made].filter(([commit, step]) => (landed.get(commit) ?? Infinity) > step));
