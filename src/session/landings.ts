@@ -1,6 +1,7 @@
 /** The acceptances of a session, and where its own work starts: the metadata tell. */
 import type { Repository } from '../repository/repository.ts';
 import { type Landed, readRecord, type SessionRecord } from './record.ts';
+import { isEnded } from './state.ts';
 
 /** The session, the one that it goes on with, and so on. */
 export function lineOf(repository: Repository, record: SessionRecord, depth = 0): SessionRecord[] {
@@ -70,15 +71,16 @@ export function broughtBySyncs(record: SessionRecord): string[] {
   });
 }
 
-/** When the work landed or was taken back, or the session ended, elsewhere: `ours`, as it was here, does not know of it. */
+/** When the work landed or was taken back, or the session failed or ended, elsewhere: `ours`, as it was here, lacks it. */
 export function actsElsewhere(theirs: SessionRecord, ours: SessionRecord | undefined): string[] {
   const here = new Set(ours && actsOf(ours));
   return [...new Set(actsOf(theirs)).difference(here).union(new Set(ours?.moved?.elsewhere))];
 }
 
-function actsOf({ landed, taken_back = [], state_at }: SessionRecord): string[] {
+function actsOf({ landed, taken_back = [], state, state_at }: SessionRecord): string[] {
   const landings = [...taken_back, ...landingsOf(landed)].map(({ at }) => at);
-  return [...landings, ...taken_back.map(({ taken_at }) => taken_at), state_at ?? []].flat();
+  const end = state === 'failed' || isEnded({ state }) ? state_at : undefined;
+  return [...landings, ...taken_back.map(({ taken_at }) => taken_at), end ?? []].flat();
 }
 
 /** An id may be of another session since. */

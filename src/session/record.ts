@@ -75,7 +75,7 @@ export interface SessionRecord {
     readonly from: string;
     readonly at: string;
     readonly came: readonly string[];
-    /** When its work landed or was taken back, or it ended, in other repositories. */
+    /** When its work landed or was taken back, or it failed or ended, in other repositories. */
     readonly elsewhere?: readonly string[];
     /** The first words of the last one that came along. */
     readonly prompt?: string | undefined;
