@@ -4,8 +4,9 @@
  * another program, with two nobody knows. Without any event of an agent in the history, agt knows only the labels.
  */
 import { AgtError } from '../errors.ts';
+import { tipRef } from '../filter/agent-refs.ts';
 import { shownId } from '../folders/store.ts';
-import type { Git } from '../git/run/git.ts';
+import { type Git, gitAnswer } from '../git/run/git.ts';
 import { commandToList } from '../session/advised-commands.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
@@ -172,8 +173,20 @@ export function bySessionOf({ steps, conversation }: TurnSteps): string | undefi
 }
 
 export async function readAuthors(session: Session): Promise<AuthoredHistory> {
-  const history = (await session.requireHistory()).toReversed();
+  const history = await withOwners(session, (await session.requireHistory()).toReversed());
   return authorsOf(history, isAttached(session.record), await emptySteps(session.git, [history]));
+}
+
+/** The session that made a snapshot no longer has it where a pull has left it to this fork, whose it is then. */
+async function withOwners({ git, id }: Session, history: readonly Snapshot[]) {
+  let owned = history;
+  for (const other of new Set(history.map(({ session }) => session)).difference(new Set([id]))) {
+    const words = ['rev-list', '--first-parent', history.at(-1)?.commit ?? '', `^${tipRef(other)}`, '--'];
+    const left = new Set((await gitAnswer(git, words))?.split('\n'));
+    const isLeft = ({ session, commit }: Snapshot) => session === other && left.has(commit);
+    owned = owned.map((one) => (isLeft(one) ? { ...one, session: id } : one));
+  }
+  return owned;
 }
 
 /**

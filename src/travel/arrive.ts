@@ -1,11 +1,11 @@
 /** The last steps of a pull, in this repository: each can be repeated after a kill. */
-import { rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { holdsFiles } from '../disk/folder-entries.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, attempt } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { findObject } from '../git/objects/object-reader.ts';
@@ -18,6 +18,8 @@ import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { requireWritable } from '../repository/sessions-place.ts';
 import { joinMarks } from '../review/join.ts';
+import { noteAgent } from '../running/marks.ts';
+import { endAgentStates } from '../session/agent-state.ts';
 import type { SessionId } from '../session/id.ts';
 import { actsElsewhere, bothLanded, hasLanded } from '../session/landings.ts';
 import { withSessionLock } from '../session/lock.ts';
@@ -67,7 +69,13 @@ export async function leave(
   const isNew = isOurs || (dryRun && captured !== undefined && captured.changes.length > 0);
   const fork = isNew ? await freeForkId(session) : keeper;
   if (dryRun) return { fork, before: undefined };
-  if (isNew) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
+  if (isNew && fork !== undefined) {
+    await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
+    const { agtDir } = repository; // the last turn is the fork's
+    attempt(() => cpSync(agentStates(agtDir, session.id), agentStates(agtDir, fork), { recursive: true }));
+    endAgentStates(agtDir, fork, new Date(0), now);
+    if (local.agent !== undefined) await noteAgent({ repository, id: fork }, local.agent);
+  }
   failurePoint('pull: fork made');
   const { landed } = local;
   if (fork !== undefined && landed !== undefined && !hasLanded(head.record, landed))

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
 import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 import { chain, factsOf, makeTwo, workIn } from './two.ts';
 
 const LEFT = ['node_modules/p', 'n/.git/HEAD', 'large'];
@@ -233,6 +234,37 @@ test('a push announces a fork only if a pull makes one', () => {
   agtOk(here, 'autocommit', 's1', '--label', 'the same files');
   expect(agt(here, 'session', 'push', 's1').stderr).not.toMatch(/^hint: \d/m);
   expect(take(here)).not.toContain('fork');
+});
+
+test('turns that only this repository had are those of the fork, in blame and in the list', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const work = (cwd: string, name: string) => {
+    const { sandbox } = sessionOf(cwd, 's1');
+    const agent = agentIn(sandbox, 'claude-code', 'c');
+    agent.says(name);
+    agent.begins(name);
+    write(join(sandbox, name), 'changed\n');
+    git(sandbox, 'commit', '-qam', name);
+    agent.ends(name);
+  };
+  work(here, 'a.txt');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  work(there, 'b.txt');
+  agtOk(there, 'session', 'push', 's1');
+  work(here, 'dir/c.txt');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  const originOf = (cwd: string, name: string) => JSON.parse(agtOk(cwd, 'blame', '--json', name))[0].origin;
+  const told = (cwd: string) => [originOf(cwd, 'a.txt'), originOf(cwd, 'dir/c.txt')];
+  const expected = [{ session: 's1' }, { session: 's1-2', turn: 2, prompt: 'dir/c.txt' }];
+  expect(told(sessionOf(here, 's1-2').sandbox)).toMatchObject(expected);
+  expect(JSON.parse(agtOk(here, 'session', 'list', '--json'))).toMatchObject([
+    { session_id: 's1', last_prompt: 'b.txt', moved: { elsewhere: [] } },
+    { agent: 'claude', last_prompt: 'dir/c.txt', agent_state: { state: 'done' } },
+  ]);
+  agtOk(here, 'accept', 's1-2');
+  expect(told(here)).toMatchObject(expected);
 });
 
 test('a session that its repository has lost comes back there without --take', () => {
