@@ -60,8 +60,10 @@ test('an undo names the edits of a person that it takes away from the disk, and 
   expect(shown.stdout).toMatch(
     /^M mine\n.*would restore 1 path to \w+\nwould be undone: changes by you or another program\n$/,
   );
+  const own = 'warning: that takes back your own changes, or those of another program: mine (';
+  expect(shown.stderr).toContain(`${own}since the last snapshot)`);
   for (const { stderr } of [shown, agt(folder, 'undo')]) {
-    expect(stderr).toContain('warning: that takes back your own changes, or those of another program: mine');
+    expect(stderr).toContain(own);
     expect(stderr).not.toContain('branch main');
   }
   const [, command = ''] = /^hint: to bring one back then: agt (.*)$/m.exec(shown.stderr) ?? [];

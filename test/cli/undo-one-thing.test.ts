@@ -279,7 +279,7 @@ test.each(['session', 'folder'])(
     agent.stops();
     writeFileSync(join(cwd, 'mine'), '');
     const own =
-      /^warning: that takes back your own changes, too, .*: mine \(in .*\nhint: .*: (agt .* -- mine)\n/;
+      /^warning: that takes back your own changes, too, .*: mine \((?:in|since) .*\nhint: .*: (agt .* -- mine)\n/;
     const bringBack = (stderr: string) =>
       expect(
         run('sh', ['-c', (own.exec(stderr)?.[1] ?? 'false').replace('agt', AGT)], { cwd }).exitCode,

@@ -62,10 +62,10 @@ test('a warning of own changes says whether work of the agent goes with them', (
   turn('one', edit('a', '1\n'));
   git(folder, 'commit', '-qam', 'of a person');
   write(join(folder, 'b'), 'own\n');
-  const alone = 'warning: that takes back your own changes, or those of another program: b (in ';
+  const alone = 'warning: that takes back your own changes, or those of another program: b (';
   for (const words of [['-n'], []]) expect(agt(folder, 'undo', ...words).stderr).toContain(alone);
   write(join(folder, 'b'), 'own\n');
-  const both = 'warning: that takes back your own changes, too, or those of another program: b (in ';
+  const both = 'warning: that takes back your own changes, too, or those of another program: b (';
   for (const words of [['-n'], []]) expect(agt(folder, 'undo', '2', ...words).stderr).toContain(both);
 });
 
@@ -81,6 +81,7 @@ test('the hint for an own deletion that an undo takes back says that it deletes'
   const { folder, turn, edit } = makeFolder();
   turn('one', edit('a', '1\n'), edit('b', '1\n'));
   rmSync(join(folder, 'a'));
+  expect(agt(folder, 'undo', '2', '-n').stderr).toContain(': a (deleted since the last snapshot)\n');
   turn('two', edit('b', '2\n'));
   const { stderr } = agt(folder, 'undo', '2');
   const [, command = ''] =

@@ -36,7 +36,8 @@ export function warningOfOthers({ record }: Session, others: OthersChanges): str
   const [first] = all;
   if (first === undefined) return '';
   const named = all.map(
-    ({ path, commit = 'no snapshot yet', how }) => `${showPath(path)} (${how}in ${commit})`,
+    ({ path, commit, how }) =>
+      `${showPath(path)} (${how}${commit ? `in ${commit}` : 'since the last snapshot'})`,
   );
   // A restore deletes no file that git ignores. An undo takes a snapshot before, and one after.
   const command = first.how
