@@ -6,6 +6,7 @@ import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, GIT_MODE, git, makeRepository, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { afterStep, folderWithCommits } from './after-step.ts';
+import { makeFolder } from './turns-in-folder.ts';
 
 test('after a commit of the person, an undo takes back the last step of the agent, and the commit stays', () => {
   const folder = afterStep('a');
@@ -20,6 +21,21 @@ test('after a commit of the person, an undo takes back the last step of the agen
   agtOk(folder, 'redo');
   expect(git(folder, 'status', '--porcelain')).toBe('');
   expect(git(folder, 'rev-parse', 'main')).toBe(main);
+});
+
+test('after a commit in the midst of undos, a redo by turns says that the rest of the turn does not come back', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'));
+  turn('two', edit('new', ''), edit('a', '2\n'));
+  const [, rest] = /^@\{0\} .*? (\w{10}) .*do 3/m.exec(agtOk(folder, 'snapshot', 'list')) ?? [];
+  agtOk(folder, 'undo', '--turn');
+  agtOk(folder, 'redo');
+  git(folder, 'add', '--all');
+  git(folder, 'commit', '-qm', 'of a person');
+  agtOk(folder, 'undo');
+  const part = `redone: (Bash: do 2), not the rest of turn "two", which is in ${rest}`;
+  expect(agtOk(folder, 'redo', '--turn', '-n')).toContain(`\nwould be ${part}`);
+  expect(agtOk(folder, 'redo', '--turn')).toContain(`\n${part}\nnow at `);
 });
 
 test('a restore that has moved a branch is taken back, and the branch stays from then on', () => {

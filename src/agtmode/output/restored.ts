@@ -161,7 +161,7 @@ export const AS_COMMITTED =
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. Without `now`, those that would be. */
 export function describePosition(
-  { snapshot, step, of, turns, restores, steps, isOfOthers, isEmpty, others }: Position,
+  { snapshot, step, of, turns, restores, steps, isOfOthers, isEmpty, others, cut }: Position,
   by: RestoreRequest['by'],
   distance: Distance | undefined,
   now: Date | undefined,
@@ -179,8 +179,8 @@ export function describePosition(
   const named = steps.map(workIn).filter((work) => work !== '');
   const works = named.length === 0 && isOfOthers ? ['changes by you or another program'] : named;
   const { unit, count = 1 } = distance ?? {};
-  const rest = unit === 'step' && count > 1 ? Math.min(count, steps.length) - works.length : 0;
-  const more = rest > 0 ? ` and ${plural(rest, 'other step')}` : '';
+  const unnamed = unit === 'step' && count > 1 ? Math.min(count, steps.length) - works.length : 0;
+  const more = unnamed > 0 ? ` and ${plural(unnamed, 'other step')}` : '';
   const passed = by === 'undo' && unit === 'step' ? steps.length - count : 0;
   const [skipped, them] = [`${plural(passed, 'step')} skipped`, passed === 1 ? 'it' : 'them'];
   const heads = [snapshot.head, steps.at(-1)?.head];
@@ -188,7 +188,9 @@ export function describePosition(
   const stays =
     onBranch && `, as your branches stay; agt restore ${shortOid(onBranch.commit)} moves them, too`;
   const over = passed > 0 ? ` (${skipped}: an undo to ${them} changes nothing${stays ?? ''})` : '';
-  const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}${more}\n`;
+  const end = cut?.steps.at(-1)?.commit;
+  const rest = end ? `, not the rest of turn "${cut.prompt}", which is in ${shortOid(end)}` : '';
+  const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}${more}${rest}\n`;
   return now === undefined
     ? what.trimEnd()
     : `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}${over}`;

@@ -2,7 +2,7 @@
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { authorsOf } from '../turns.ts';
+import { authorsOf, type TurnSteps } from '../turns.ts';
 import { type Distance, readSteps, type Step, stops } from './steps.ts';
 
 /** Where undo and redo have come to. */
@@ -13,6 +13,8 @@ export interface Position {
   readonly of: number;
   /** The prompts of the turns that an undo has taken back, or a redo brought back, in this order. */
   readonly turns: readonly string[];
+  /** Of this one a redo has brought back only a part, and no redo leads to the rest. */
+  readonly cut: TurnSteps | undefined;
   /** What a person had restored, and an undo has taken back with them, or a redo brought back. */
   readonly restores: readonly Snapshot[];
   /** The steps that an undo has taken back, or a redo brought back, oldest first. */
@@ -56,20 +58,18 @@ export async function readPosition(
   const last = by === 'undo' ? (begins[count]?.[0] ?? steps.length) : current;
   const passedCommits = new Set(steps.slice(first + 1, last + 1).flatMap(({ commits }) => commits));
   const ofAgents = authorsOf(history.toReversed(), isAttached(session.record)).turns.toReversed();
-  const others = ofAgents.flatMap(({ prompt, steps: own }) =>
-    prompt !== undefined && !turns.includes(prompt) && own.some(({ commit }) => passedCommits.has(commit))
-      ? prompt
-      : [],
-  );
-  // The turn goes on after this step.
-  const [end, next] = steps.slice(current, current + 2);
-  const isPart =
-    by === 'redo' && end && next && !stopping.has(end) && !next.prompt && !isOthers([next.first]);
+  const moving = ofAgents.filter(({ steps: own }) => own.some(({ commit }) => passedCommits.has(commit)));
+  const others = moving.flatMap(({ prompt = '' }) => (prompt && !turns.includes(prompt) ? prompt : []));
+  const endOf = ({ steps: own }: TurnSteps) =>
+    steps.findIndex(({ commits }) => commits.includes(own.at(-1)?.commit ?? ''));
+  const isPart = (turn: TurnSteps) => endOf(turn) < 0 || endOf(turn) > current;
+  const redone = by === 'redo' ? moving.filter(({ prompt = '' }) => turns.includes(prompt)) : [];
   return {
     snapshot: steps[current]?.snapshot ?? wanted,
     step: Math.max(0, current - at.zero),
     of: steps.length - 1 - at.zero,
-    turns: unit === 'turn' && !isPart ? turns : [],
+    turns: unit === 'turn' && !redone.some(isPart) ? turns : [],
+    cut: unit === 'turn' ? redone.find((turn) => endOf(turn) < 0) : undefined,
     restores: passed.flatMap(([i]) => restoreAfter(i) ?? []),
     steps: moved,
     isOfOthers,
