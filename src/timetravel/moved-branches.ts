@@ -22,7 +22,7 @@ import { readSnapshotMetadata } from '../snapshot/manifest.ts';
 import { findForms } from '../survey/forms.ts';
 import { acceptancesHere } from './restore/acceptances.ts';
 import { movedRefs, refsOf } from './restore/git-dir-of-session.ts';
-import { authorsOf, type TurnSteps } from './turns.ts';
+import { authorsOf, isMove, lineOf, type TurnSteps } from './turns.ts';
 
 interface Moved {
   /** A full name. */
@@ -70,9 +70,12 @@ export async function movedBranches(
   const others = new Set<string>();
   const accepted = landedCommits(session);
   const steps = authorsOf(history.toReversed(), true).steps.toReversed();
+  const standing = lineOf(new Map(history.map((one) => [one.commit, one])), history[0]?.commit);
   for (const [i, { snapshot, author, turn }] of steps.entries()) {
     if (snapshot.time < since || snapshot.previous === undefined) break;
     if (parts[i]?.oid === parts[i + 1]?.oid) continue;
+    // An undo takes back the calls of agents, and a redo brings them again.
+    if (isMove(snapshot) || (author === 'agent' && !standing.has(snapshot))) continue;
     const before = await capturedRefs(git, snapshot.previous);
     const after = await capturedRefs(git, snapshot.commit);
     if (before === undefined || after === undefined) continue;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+import { makeFolder } from './turns-in-folder.ts';
 
 describe('agt status', () => {
   test('shows each session, its changes since the last autocommit, the settings and the problems', () => {
@@ -53,6 +54,22 @@ test('status goes on where a sandbox cannot be captured', () => {
   expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
   expect(outcome.stdout).toMatch(/^s2 /m);
   expect(outcome.stdout).toContain('error: s1: its sandbox has lost its .git file');
+});
+
+test('a branch that an agent has deleted, and that a redo has deleted again, is named', () => {
+  const { folder, turn, edit } = makeFolder();
+  const moved = () => JSON.parse(agtOk(folder, 'snapshot', 'status', '--json')).moved_branches;
+  git(folder, 'branch', 'topic');
+  turn('one', () => git(folder, 'branch', '-qD', 'topic'), edit('a', '1\n'));
+  const first = moved();
+  expect(first).toMatchObject([{ branch: 'topic', to: null, agent: 'claude' }]);
+  agtOk(folder, 'undo', '--turn');
+  expect(moved()).toEqual([]);
+  agtOk(folder, 'redo', '--turn');
+  expect(moved()).toEqual(first);
+  agtOk(folder, 'undo', '--turn');
+  git(folder, 'branch', '-qD', 'topic'); // by a person
+  expect(moved()).toEqual([]);
 });
 
 test('what snapshots leave out, with its size and the setting that takes it', () => {
