@@ -137,6 +137,12 @@ test('a dry run of a restore that would change nothing says so, as the restore d
   const would = agtOk(repository, 'restore', 's1', '@', '-n');
   expect(would).toMatch(/^s1: nothing to restore: as in \w+ already$/);
   expect(agtOk(repository, 'restore', 's1', '@')).toBe(would);
+  const { folder } = makeTwo();
+  write(join(folder, 'new'), '');
+  agtOk(folder, 'undo');
+  const same = agtOk(folder, 'restore', 'step 2', '-n');
+  expect(same).toContain(': nothing to restore: as in ');
+  expect(agtOk(folder, 'restore', 'step 2')).toBe(same);
 });
 
 test('directories of which only the permissions differ come after the files', () => {

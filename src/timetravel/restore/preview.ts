@@ -17,7 +17,7 @@ import { NO_CHANGES, type OthersChanges, othersChanges, othersRefs } from './oth
 import { type Position, readPosition } from './position.ts';
 import { withScratchSnapshot } from './present.ts';
 import { type ChangedPath, describePlan, ignoredStay, pathsOf, planFrom } from './restore-files.ts';
-import type { Distance } from './steps.ts';
+import { type Distance, readSteps } from './steps.ts';
 import {
   placeForRestore,
   type RestoreRequest,
@@ -29,7 +29,7 @@ export interface Preview {
   readonly record: SessionRecord;
   readonly snapshot: Snapshot;
   readonly paths: readonly ChangedPath[];
-  /** The snapshot is the last one, and nothing has changed since. */
+  /** The folder is as in the snapshot. */
   readonly isThere: boolean;
   /** The index goes back, and nothing else. */
   readonly isIndexAlone: boolean;
@@ -97,7 +97,7 @@ async function preview(
     record,
     snapshot,
     paths: describePlan(planned, ambiguous),
-    isThere: captured === snapshot.commit,
+    isThere: captured === snapshot.commit || (request.by === 'restore' && (await isAsIn(session, snapshot))),
     isIndexAlone:
       isWhole &&
       !isOther &&
@@ -114,6 +114,12 @@ async function preview(
       paths: new Map([...others.paths].map(([path, one]) => [path, { ...one, commit: known(one.commit) }])),
     },
   };
+}
+
+/** Apart from names and labels. `session`: its newest snapshot is of now. */
+export async function isAsIn(session: Session, snapshot: Snapshot): Promise<boolean> {
+  const { history, isSame } = await readSteps(session);
+  return session.place === 'here' && isSame(history[0] ?? snapshot, snapshot);
 }
 
 interface Moves extends Pick<Preview, 'moves' | 'staying'> {

@@ -22,9 +22,9 @@ import { committedSince } from '../../../timetravel/restore/committed-files.ts';
 import { differsInIndex } from '../../../timetravel/restore/differences.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
 import { readPosition } from '../../../timetravel/restore/position.ts';
-import { previewRestore } from '../../../timetravel/restore/preview.ts';
+import { isAsIn, previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
-import { type Distance, readSteps } from '../../../timetravel/restore/steps.ts';
+import type { Distance } from '../../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { isPart } from '../../../timetravel/restore/verify.ts';
 import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
@@ -119,10 +119,8 @@ export function noteOnPrompt({ record }: Session, snapshot: Snapshot, spec: stri
 /** @throws AgtError unless the folder is as in a snapshot, apart from names and labels */
 async function requireUnchanged(session: Session, spec: string, now: Date) {
   const { record } = session;
-  const { history, isSame } = await readSteps(session);
-  const since = await session.find(spec, now, history);
-  const [newest = since] = history;
-  if (session.place === 'here' && (await isSame(newest, since))) return;
+  const since = await session.find(spec, now);
+  if (await isAsIn(session, since)) return;
   throw new AgtError(`"${shownId(record)}" has changed since snapshot ${shortOid(since.commit)}`, {
     hints: [`nothing was restored; see: ${commandToCompare(record, shortOid(since.commit))}`],
   });
