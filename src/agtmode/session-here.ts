@@ -64,8 +64,9 @@ export async function sessionAndWords(
     return { session: await sessionHere(context, first), words: atMost(most, rest) };
   if (here !== undefined && (words.length <= most || !canBeId))
     return { session: here, words: atMost(most, words) };
-  // There is no such session, and the reason says which ones there are.
-  return { session: await sessionHere(context, canBeId ? first : undefined), words: rest };
+  // There is no such session, and the reason says which ones there are. A number was a count.
+  const isCount = words.length <= most && /^\d+$/.test(first);
+  return { session: await sessionHere(context, canBeId && !isCount ? first : undefined), words: rest };
 }
 
 function atMost(most: number, words: readonly string[]): readonly string[] {

@@ -87,6 +87,16 @@ test.each([
   expect(readdirSync(session.sandbox)).toEqual(['.git', 'README.md']);
 });
 
+test('a count or a turn is no session where there are no snapshots, unless one has that name', () => {
+  const { repository } = makeSession();
+  const commands = ['undo 2', 'redo 2', 'undo --turn 1', 'undo --turns 2'].map((line) => line.split(' '));
+  for (const folder of [repository, makeTempDir()])
+    for (const words of commands) expect(agt(folder, ...words).stderr).toBe(agt(folder, 'undo').stderr);
+  expect(agt(repository, 'undo', '2', '3').stderr).toMatch(/^error: no session "2" in /);
+  agtOk(repository, 'new', '2');
+  expect(agt(repository, 'undo', '2').stderr).toMatch(/^error: nothing to undo: "2" is at its first step\n/);
+});
+
 test('after -- a path, a text or a name may begin with a hyphen', () => {
   const { sandbox } = makeSession();
   const run = (...args: string[]) => agtOk(sandbox, ...args);
