@@ -9,7 +9,7 @@ import { shownId } from '../folders/store.ts';
 import { type Git, gitAnswer } from '../git/run/git.ts';
 import { commandToList } from '../session/advised-commands.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
-import { isAttached, type SessionRecord } from '../session/record.ts';
+import { isAttached, readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { BEFORE_RUN, isBroughtIn, labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -178,15 +178,13 @@ export async function readAuthors(session: Session): Promise<AuthoredHistory> {
 }
 
 /** The session that made a snapshot no longer has it where a pull has left it to this fork, whose it is then. */
-async function withOwners({ git, id }: Session, history: readonly Snapshot[]) {
-  let owned = history;
-  for (const other of new Set(history.map(({ session }) => session)).difference(new Set([id]))) {
-    const words = ['rev-list', '--first-parent', history.at(-1)?.commit ?? '', `^${tipRef(other)}`, '--'];
-    const left = new Set((await gitAnswer(git, words))?.split('\n'));
-    const isLeft = ({ session, commit }: Snapshot) => session === other && left.has(commit);
-    owned = owned.map((one) => (isLeft(one) ? { ...one, session: id } : one));
-  }
-  return owned;
+async function withOwners({ repository, git, id, record }: Session, history: readonly Snapshot[]) {
+  const { from, created_at: created } = record;
+  if (!from || readRecord(repository, from)?.moved?.came.includes(created) !== true) return history;
+  const words = ['rev-list', '--first-parent', history.at(-1)?.commit ?? '', `^${tipRef(from)}`, '--'];
+  const left = new Set((await gitAnswer(git, words))?.split('\n'));
+  const isLeft = ({ session, commit }: Snapshot) => session === from && left.has(commit);
+  return history.map((one) => (isLeft(one) ? { ...one, session: id } : one));
 }
 
 /**
