@@ -173,7 +173,7 @@ async function oldestOf(git: Git, commits: readonly string[]): Promise<Date> {
 async function leftOut(session: Session, history: readonly Snapshot[], { changes, writers }: Landing) {
   const hasUndo = history.some(({ restoredBy }) => restoredBy !== undefined);
   const authored = authorsOf(history.toReversed(), isAttached(session.record));
-  const turns = new Set(hasUndo ? (await undoneTurns(session, authored)).undone : []);
+  const turns = new Set(hasUndo ? (await undoneTurns(session, authored, authored.begun)).undone : []);
   // Without events of calls, agt cannot tell.
   const isTold = history.some(({ tool }) => tool !== undefined);
   for (const turn of isTold ? authored.begun : []) if (turn.number === 0) turns.add(turn);

@@ -22,7 +22,7 @@ export async function turnsOfHunks(
   const history = await readAuthors(session);
   const changes = once(() => stepsByPath(session, history.steps));
   const files = once(async () => {
-    const { undone } = await undoneTurns(session, history);
+    const { undone } = await undoneTurns(session, history, history.turns);
     const standing = history.turns.filter((turn) => !undone.has(turn));
     return filesOfTurns(session.git, standing);
   });

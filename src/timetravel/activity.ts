@@ -116,7 +116,7 @@ async function undoneSteps(
     const record = records.find(({ session_id: id }) => id === session);
     const hasUndo = history.steps.some(({ snapshot }) => snapshot.restoredBy !== undefined);
     if (record === undefined || !hasUndo) continue;
-    const found = await undoneTurns(new Session(repository, record), history);
+    const found = await undoneTurns(new Session(repository, record), history, history.begun);
     for (const step of [...found.undone].flatMap(({ steps }) => steps)) undone.add(step);
     for (const commit of found.gone) gone.add(commit);
   }

@@ -17,7 +17,7 @@ import { compareWithPrevious, type FileChange, readTimeline } from './timeline.t
 import { type AuthoredHistory, isMove, lineOf, type TurnSteps } from './turns.ts';
 
 /** Steps that follow each other, as one snapshot that changes all that they did; oldest first. */
-export function spansOf({ steps }: Pick<TurnSteps, 'steps'>): Snapshot[] {
+export function spansOf({ steps }: WithSteps): Snapshot[] {
   const spans: Snapshot[] = [];
   for (const step of steps) {
     const last = spans.at(-1);
@@ -32,23 +32,21 @@ export function spansOf({ steps }: Pick<TurnSteps, 'steps'>): Snapshot[] {
  * After undos of one thing, which an undo by turn would only take back: the newest turn of which something is left.
  * Undefined if the last act was another one; 0 if no such turn is left.
  */
-export async function turnLeft(session: Session, { steps, turns }: AuthoredHistory) {
+export async function turnLeft(session: Session, authored: AuthoredHistory) {
+  const { steps } = authored;
   const end = steps.findLastIndex(({ snapshot }) => snapshot.undone.length === 0);
   const undos = steps.slice(end + 1).map(({ snapshot }) => snapshot);
   const undone = new Set(undos.filter(isUndoOfWhole).flatMap((one) => one.undone));
   const tip = undos.at(-1);
   if (tip === undefined) return undefined;
-  for (const turn of turns.toReversed()) if (await isLeft(session, tip, turn, undone)) return turn.number;
+  const isUndone = async (turn: TurnSteps) => (await undoneTurns(session, authored, [turn])).undone.has(turn);
+  for (const turn of authored.turns.toReversed())
+    if ((await isLeft(session, tip, turn, undone)) && !(await isUndone(turn))) return turn.number;
   return 0;
 }
 
 /** An undo of paths or of a step has left the rest. Lines in a conflict stay, as somebody has decided. */
-export async function isLeft(
-  session: Session,
-  tip: Snapshot,
-  turn: Pick<TurnSteps, 'steps'>,
-  undone: Undone = new Set(),
-) {
+export async function isLeft(session: Session, tip: Snapshot, turn: WithSteps, undone: Undone = new Set()) {
   const spans = spansOf(turn).toReversed();
   const isUndone = areIn(spans, undone);
   const { wanted, conflicts } = await without(session, tip, spans, isUndone ? 'ours' : 'refuse');
@@ -58,6 +56,8 @@ export async function isLeft(
 const without = (session: Session, at: Snapshot, spans: readonly Snapshot[], onConflict: OnConflict) =>
   planTakeBack(session, at, { spans, paths: undefined, onConflict, name: '' });
 
+type WithSteps = Pick<TurnSteps, 'steps'>;
+
 type Undone = Pick<ReadonlySet<string>, 'has'>;
 
 function areIn(spans: readonly Snapshot[], undone: Undone): boolean {
@@ -65,13 +65,18 @@ function areIn(spans: readonly Snapshot[], undone: Undone): boolean {
 }
 
 /**
- * `undone`: the turns that undos and restores have taken back as a whole, apart from what came back since. `gone`: the
- * snapshots that they have taken back by time.
+ * `undone`: those of `turns` that undos and restores have taken back as a whole, and nobody has put back.
+ * `gone`: the snapshots that they have taken back by time.
  */
-export async function undoneTurns(session: Session, { steps, begun }: AuthoredHistory) {
+export async function undoneTurns<T extends WithSteps>(
+  session: Session,
+  { steps, begun }: AuthoredHistory,
+  turns: readonly T[],
+) {
   const tip = steps.at(-1)?.snapshot;
-  const { standing, undone } = await walkBack(session.git, { steps });
+  const { line, undone } = await walkBack(session.git, { steps });
   const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
+  const gone = new Set(known.keys()).difference(new Set(line.map(({ commit }) => commit)));
   const spanAfter = new Map(begun.flatMap(spansOf).map((span) => [span.previous ?? '', span]));
   /** What it took back together: a turn alone may be in conflict, as a later one has changed the same lines. */
   const isWhole = async (undo: Snapshot) => {
@@ -80,34 +85,37 @@ export async function undoneTurns(session: Session, { steps, begun }: AuthoredHi
     const taken = at && (await without(session, at, spans, 'refuse'));
     return taken?.isNothing === false && taken.conflicts.length === 0;
   };
-  const ofNoAgent = steps.filter((step) => step.turn === undefined && standing.has(step.snapshot.commit));
-  /** Somebody has put it back by other means. An agent that does the same again has a turn of its own. */
-  const cameAgain = async (turn: TurnSteps) => {
+  const ofAgents = new Set(steps.flatMap(({ snapshot, turn }) => (turn ? snapshot : [])));
+  const beforeAgents = new Set([...ofAgents].map(({ previous }) => previous));
+  /** No undo of another turn: if that removes a file, a deletion taken back before seems to be back. */
+  const mayPutBack = (one: Snapshot) =>
+    !ofAgents.has(one) && !one.undone.some((previous) => beforeAgents.has(previous));
+  /** Left by its undo, or put back by somebody. An agent that does the same again has a turn of its own. */
+  const isThere = async (turn: T, after?: Snapshot) => {
     const spans = spansOf(turn).toReversed();
     const has = async (at = tip) =>
-      at !== undefined && (await without(session, at, spans, 'refuse')).wanted !== undefined;
+      at !== undefined && (await without(session, at, spans, 'ours')).wanted !== undefined;
     if (!(await has())) return false;
-    for (const { snapshot } of ofNoAgent)
-      if ((await has(snapshot)) && !(await has(known.get(snapshot.previous ?? '')))) return true;
+    if (after !== undefined && (await has(after))) return true;
+    for (const [i, one] of line.slice(0, after && line.indexOf(after)).entries())
+      if (mayPutBack(one) && (await has(one)) && !(await has(line[i + 1]))) return true;
     return false;
   };
-  const found = new Set<TurnSteps>();
-  for (const turn of begun.filter((one) => one.steps.length > 0)) {
-    const isBack = turn.steps.every(({ commit }) => !standing.has(commit));
+  const found = new Set<T>();
+  for (const turn of turns.filter((one) => one.steps.length > 0)) {
+    const isBack = turn.steps.every(({ commit }) => gone.has(commit));
     const undo = areIn(spansOf(turn), undone) ? undone.get(turn.steps[0]?.previous ?? '') : undefined;
-    const isGone = async (at = tip, but?: Undone) =>
-      at !== undefined && !(await isLeft(session, at, turn, but));
+    const isGone = async (at = tip) => at !== undefined && !(await isLeft(session, at, turn));
     // A conflict of now is about lines of the turn if there was one after the undo, and in it.
     const isUndone = async (by: Snapshot) =>
-      (await isGone(tip, undone)) && ((await isGone()) || (await isGone(by)) || (await isWhole(by)));
-    const isUndoneByTime = isBack && !(await cameAgain(turn));
+      (await isGone()) || (((await isGone(by)) || (await isWhole(by))) && !(await isThere(turn, by)));
+    const isUndoneByTime = isBack && !(await isThere(turn));
     if (isUndoneByTime || (undo && (await isUndone(undo)))) found.add(turn);
   }
-  const gone = steps.map(({ snapshot }) => snapshot.commit).filter((commit) => !standing.has(commit));
-  return { undone: found, gone: new Set(gone) };
+  return { undone: found, gone };
 }
 
-/** `standing`: the snapshots that the content of now comes from. `undone`: those before the steps that an undo by merge took. */
+/** `line`: the present comes from these, newest first. `undone`: undos by merge, by `previous` of a span. */
 async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
   const isOfHere = ({ restoredBy, restored = '' }: Snapshot) =>
@@ -119,15 +127,16 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   const isBack = (one: Snapshot) => isMove(one) || ofAll.has(one);
   const lineTo = (from: string | undefined) => lineOf(known, from, isBack);
   const line = [...lineTo(steps.at(-1)?.snapshot.commit)];
-  const standing = new Set(line.map(({ commit }) => commit));
   const found = line.toReversed().flatMap((one) => one.undone.map((previous) => [previous, one] as const));
   const undone = new Map(found);
   // The undo of a redo takes back all that this had brought.
-  for (const one of [...known.values()].filter(isBack))
-    if (undone.has(one.previous ?? ''))
+  for (const one of [...known.values()].filter(isBack)) {
+    const undo = undone.get(one.previous ?? '');
+    if (undo !== undefined)
       for (const { previous = '' } of lineTo(one.commit).difference(lineTo(one.previous)))
-        undone.set(previous, one);
-  return { standing, undone };
+        undone.set(previous, undo);
+  }
+  return { line, undone };
 }
 
 /**

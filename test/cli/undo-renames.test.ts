@@ -1,10 +1,11 @@
-/** agt undo of one turn, where somebody has renamed the file since, step by step. */
-import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+/** agt undo of one turn, where somebody has renamed the file since, step by step, or a later turn has worked on it. */
+import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, makeRepository } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
+import { makeFolder } from './turns-in-folder.ts';
 
 const LINES = Array.from({ length: 30 }, (_, i) => `line ${i}\n`);
 
@@ -60,3 +61,41 @@ test('a conflict of an undo names the turn that wrote the lines, not one that on
   });
   expect(agt(sandbox, 'undo', '--turn', '1').stderr).toContain(by('turn 3, turn 5').replace(' c ', ' d '));
 });
+
+test.each([
+  ['renames', (file: string) => renameSync(file, `${file}.new`)],
+  ['deletes', (file: string) => rmSync(file)],
+  ['writes on', (file: string) => appendFileSync(file, 'more\n')],
+])(
+  'a turn that %s a file, taken back, stays so when the turn that made the file is taken back',
+  (_, work) => {
+    const { folder, turn, edit } = makeFolder();
+    const newest = () => JSON.parse(agtOk(folder, 'snapshot', 'list', '--json'))[0].commit;
+    const undone = (...words: string[]) => {
+      agtOk(folder, ...words);
+      const turns: { prompt: string; stands: boolean }[] = JSON.parse(
+        agtOk(folder, 'log', '--turns', '--json'),
+      );
+      return turns.flatMap(({ prompt, stands }) => (stands ? [] : prompt));
+    };
+    turn('one', edit('t', 'test\n'));
+    const before = newest();
+    turn('two', () => work(join(folder, 't')));
+    const after = newest();
+    for (const first of [
+      ['undo', '--turn', '2'],
+      ['restore', before],
+    ]) {
+      expect(undone(...first)).toEqual(['two']);
+      expect(undone('undo', '--turn', '1')).toEqual(['two', 'one']);
+      expect(agtOk(folder, 'undo', '--turn', '2')).toMatch(/: turn 2 has been taken back already$/);
+      expect(agt(folder, 'undo', '--turn').stderr).toBe('error: nothing to undo: every turn is taken back\n');
+      expect(undone('undo')).toEqual(['two']);
+      expect(undone('redo')).toEqual(['two', 'one']);
+      expect(undone('undo', '2')).toEqual([]);
+      expect(undone('redo', '2')).toEqual(['two', 'one']);
+      agtOk(folder, 'undo');
+      expect(undone('restore', after)).toEqual([]);
+    }
+  },
+);

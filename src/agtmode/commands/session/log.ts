@@ -207,7 +207,7 @@ async function logTurns(context: Context, session: Session, args: Arguments<type
   const isSince = ({ snapshots, from }: TurnSteps) =>
     since === undefined || (snapshots.at(-1)?.time ?? from) >= since;
   const chosen = authored.turns.filter(isSince).toReversed().slice(0, limit);
-  const { undone, gone } = await undoneTurns(session, authored);
+  const { undone, gone } = await undoneTurns(session, authored, authored.turns);
   const files = await filesOfTurns(session.git, chosen, { countLines: true, asShown: true, gone });
   const entries = chosen.map((turn) => ({
     ...turnJson({ ...turn, agent: agentOf(turn) }, files.get(turn) ?? []),

@@ -16,8 +16,8 @@ import { withPresent } from '../../../timetravel/restore/present.ts';
 import { planTakeBack, type TakenBack } from '../../../timetravel/restore/take-back.ts';
 import { pathInSession, readAmbiguousFolders, relativeToSandbox } from '../../../timetravel/session-paths.ts';
 import { readTimeline } from '../../../timetravel/timeline.ts';
-import { spansOf, withRenamed } from '../../../timetravel/turn-files.ts';
-import { type AuthoredHistory, turnNumbered } from '../../../timetravel/turns.ts';
+import { spansOf, undoneTurns, withRenamed } from '../../../timetravel/turn-files.ts';
+import { type AuthoredHistory, type TurnSteps, turnNumbered } from '../../../timetravel/turns.ts';
 import { type Arguments, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { showPath } from '../../output/format.ts';
@@ -68,7 +68,10 @@ async function takeBack(
   args: OneThing,
 ) {
   const tip = authored.steps.at(-1)?.snapshot;
-  const { spans, name } = await chooseSpans(session, authored, args, step);
+  const { turns: chosen, name } = chooseTurns(session, authored, args, step);
+  const positions = new Map(authored.steps.map(({ snapshot }, i) => [snapshot.commit, i]));
+  const at = ({ commit }: Snapshot) => positions.get(commit) ?? 0;
+  const spans = chosen.flatMap(spansOf).toSorted((a, b) => at(b) - at(a));
   const turns = `see: ${commandToList(session.record)} --turns`;
   if (tip === undefined || spans.length === 0)
     throw new AgtError(`${name} changed nothing`, { hints: [turns] });
@@ -78,7 +81,10 @@ async function takeBack(
   );
   const onConflict = args.keepOurs ? 'ours' : args.writeConflicts ? 'markers' : 'refuse';
   const request = { spans, paths: paths.length > 0 ? paths : undefined, onConflict, name } as const;
-  const taken = await planTakeBack(session, tip, request);
+  const { undone } = await undoneTurns(session, authored, chosen);
+  const isUndone = chosen.every((one) => undone.has(one));
+  const plan = await planTakeBack(session, tip, request);
+  const taken = isUndone ? { ...plan, wanted: undefined, conflicts: [] } : plan;
   const shown = (path: string) => showPath(relativeToSandbox(displayPath(path), namesakes));
   if (taken.conflicts.length > 0 && onConflict === 'refuse')
     throw await conflictError(session, authored, spans, taken, name, shown);
@@ -95,8 +101,7 @@ async function takeBack(
     context.err(`warning: conflict in ${shown(path)}${kept}\n`);
   }
   const { wanted, staying } = taken;
-  const back = new Set(authored.steps.flatMap(({ snapshot }) => snapshot.undone));
-  const isBack = paths.length === 0 && spans.every(({ previous }) => back.has(previous ?? ''));
+  const isBack = isUndone && paths.length === 0;
   const stays = staying.length > 0 && !isBack;
   if (stays) context.err(`warning: what git ignores stays: ${listSome(staying.map(shown), FEW)}\n`);
   if (wanted === undefined) {
@@ -140,30 +145,26 @@ async function describeBranches(session: Session, tip: Snapshot, spans: readonly
   return Promise.all(lines);
 }
 
-/** Newest first. */
-async function chooseSpans(
+function chooseTurns(
   session: Session,
   authored: AuthoredHistory,
   args: OneThing,
   step: Snapshot | undefined,
-) {
+): { readonly turns: readonly Pick<TurnSteps, 'steps'>[]; readonly name: string } {
   const given = [args.step, args.agent, args.turn ? args.count : undefined];
   if (given.filter((one) => one !== undefined).length !== 1)
     throw usageError('more than one thing is given', 'give a turn, --step or --agent');
-  if (step !== undefined) return { spans: [step], name: `step ${shortOid(step.commit)}` };
+  if (step !== undefined) return { turns: [{ steps: [step] }], name: `step ${shortOid(step.commit)}` };
   if (args.agent !== undefined) {
     const names = [args.agent, findIntegration(args.agent)?.program];
     const own = authored.turns.filter(({ agent }) => names.includes(agent));
     const known = [...new Set(authored.turns.flatMap(({ agent }) => agent ?? []))].join(', ');
     const hint = known === '' ? 'agt knows agents from their hooks' : `there are turns of: ${known}`;
     if (own.length === 0) throw new AgtError(`no turn is of agent "${args.agent}"`, { hints: [hint] });
-    const positions = new Map(authored.steps.map(({ snapshot }, i) => [snapshot.commit, i]));
-    const at = ({ commit }: Snapshot) => positions.get(commit) ?? 0;
-    const spans = own.flatMap(spansOf).toSorted((a, b) => at(b) - at(a));
-    return { spans, name: `the work of ${args.agent}` };
+    return { turns: own.filter(({ steps }) => steps.length > 0), name: `the work of ${args.agent}` };
   }
   const turn = turnNumbered(session, authored, args.count ?? '');
-  return { spans: spansOf(turn).toReversed(), name: `turn ${turn.number}` };
+  return { turns: [turn], name: `turn ${turn.number}` };
 }
 
 /** Names the paths, and who changed them since. */
