@@ -67,13 +67,13 @@ export const sessionLog = defineSessionCommand({
     if (args.turns) return logTurns(context, session, args);
     const limit = parseNumber(args.number);
     const since = await parseSince(session.git, args.since, context.now());
-    const history = await session.requireHistory();
+    const authored = await readAuthors(session);
+    const history = authored.steps.map(({ snapshot }) => snapshot).reverse();
     const [last] = history;
     const ambiguous: AmbiguousFolders =
       last === undefined ? new Set() : await readAmbiguousFolders(repository.git, [last.commit]);
     const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
     const pathspecs = args.rest.map((spec) => parsePathspec(spec, inFolder));
-    const authored = await readAuthors(session);
     const turn = args.turn === undefined ? undefined : turnNumbered(session, authored, args.turn);
     const ofTurn = turn && new Set(turn.snapshots.map(({ commit }) => commit));
     const chosen = history.filter(
