@@ -96,11 +96,10 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const known = await knownStarts(session, git);
-  const ofFamily = (await familyOf(session.repository, git)(record, target.onto)).map(({ source }) => source);
-  const before = [tip, landed, ...(start ? [start, ...known] : []), ...ofFamily].filter(
-    (one) => one !== undefined,
-  );
-  const commits = await commitsBetween(git, before, content.head);
+  const family = await familyOf(session.repository, git)(record, target.onto, target.from);
+  const sources = family.map(({ source }) => source);
+  const excluded = [tip, landed ?? [], start ? [start, ...known] : [], sources].flat();
+  const commits = await commitsBetween(git, excluded, content.head);
   const { isUsers } = await usersOwn(session);
   const uncommitted =
     landed === undefined
@@ -247,7 +246,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
     message: await draftMessage(session, messages, request, telling),
     commit: undefined,
-    // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
+    // git sees commits that are excluded; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,
     hasRest: hasRest || rejected > 0,
     hasCommits: isLess && (await hasAllCommitted(git, content, base, theirs)),

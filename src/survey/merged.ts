@@ -226,10 +226,10 @@ export function familyOf(
 ) {
   const relatives = relativesIn(records);
   const known = new Map<string, ReturnType<typeof standing>>();
-  return async ({ session_id, user_branch }: SessionRecord, onto = user_branch ?? '') => {
+  return async ({ session_id, user_branch }: SessionRecord, onto = user_branch ?? '', from = onto) => {
     const asked = relatives(session_id).map((one) => {
-      const key = `${one.session_id} ${onto}`;
-      if (!known.has(key)) known.set(key, standing(git, one, { onto, from: onto }, '', true));
+      const key = `${one.session_id} ${onto} ${from}`;
+      if (!known.has(key)) known.set(key, standing(git, one, { onto, from }, '', true));
       return known.get(key);
     });
     return (await Promise.all(asked)).filter((one) => one !== undefined);
@@ -238,7 +238,7 @@ export function familyOf(
 
 /** The tip of the branch, as if it had merged what it has of the family of the session. `git` may store objects. */
 export async function tipWithFamily(session: Session, git: Git, head: string, { onto, from }: Branch) {
-  const landed = await familyOf(session.repository, git)(session.record, onto);
+  const landed = await familyOf(session.repository, git)(session.record, onto, from);
   const isNew = await Promise.all(landed.map(async ({ commit }) => !(await isAncestor(git, commit, head))));
   const sources = landed.flatMap(({ source }, i) => (isNew[i] ? source : []));
   return sources.length === 0 ? from : plainCommit(git, `${from}^{tree}`, [from, ...sources]);

@@ -209,10 +209,14 @@ describe('a session and its fork', () => {
     commitLine(fork('s2'), 3, 'THREE');
     commitLine(sandbox, 9, 'nine');
     const accepted = ['s1', 's2'].map((id) => {
-      const child = spawn(AGT, ['accept', id], { cwd: repository, stdio: 'ignore' });
-      return new Promise((done) => child.once('close', done));
+      const child = spawn(AGT, ['accept', id, '-q'], { cwd: repository });
+      let said = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+      return new Promise((done) => child.once('close', (code) => done([code, said])));
     });
-    expect(await Promise.all(accepted)).toEqual([0, 0]);
+    expect(await Promise.all(accepted)).toEqual(Array(2).fill([0, '']));
     expect(linesOn()).toEqual(LINES.with(2, 'THREE').with(8, 'nine'));
   });
 });
