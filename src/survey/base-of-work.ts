@@ -91,33 +91,42 @@ export async function sharedFiles(
     earlier.get(versionOf(one))?.some((commit) => usable.has(commit)) === true;
   const shared = changes.filter((one) => !isOwn(one) && (isAtFork(one) || wasThere(one)));
   // There the branch has taken something back since.
-  const brought = new Set(isAccepted && shared.length > 0 ? await broughtBy(git, landingsOf(landed)) : []);
+  const ours = isAccepted && shared.length > 0 ? await broughtBy(git, landingsOf(landed)) : [];
+  const brought = new Set(ours.map(({ path }) => path));
   const chosen = changes.filter((one) => isOwn(one) || (shared.includes(one) && !brought.has(one.path)));
   const edits = chosen.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
   const rest = isAccepted ? [] : changes.filter((one) => !isOwn(one) && !shared.includes(one));
   for (const one of rest.length === 0 ? [] : family.filter((of) => forkedAt.includes(of.from_spec ?? ''))) {
     const other = one.session_id === id ? records.find(({ session_id }) => session_id === parent) : one;
-    const goneOn = await broughtSince(git, one.created_at, other?.landed, from);
-    for (const { path, after } of rest.filter((file) => goneOn.has(file.path))) {
+    const isThere = await broughtWith(git, one.created_at, other?.landed, from);
+    for (const { path, after } of rest) {
       const atFork = oids.get(`${one.from_spec}:sandbox/${encodePath(path)}`);
-      if (after && atFork) edits.push([path, `${after.mode} ${atFork}`]);
+      if (after && atFork && isThere(path, atFork)) edits.push([path, `${after.mode} ${atFork}`]);
     }
   }
   return edits;
 }
 
-/** The files of an acceptance of all work, which came after the fork, and which the branch has. */
-async function broughtSince(git: Git, fork: string, landed: Landed | undefined, tip: string) {
-  if (!landed || landed.in_part || landed.at < fork) return new Set();
-  return new Set((await isAncestor(git, landed.commit, tip)) ? await broughtBy(git, [landed]) : []);
+/** Whether the branch got a file as at the fork, or from an acceptance of all work, which came after the fork. */
+async function broughtWith(git: Git, fork: string, landed: Landed | undefined, tip: string) {
+  const brought: DiffEntry[] = [];
+  const known = new Set<string>();
+  for (const one of landingsOf(landed)) {
+    if (!(await isAncestor(git, one.commit, tip))) continue;
+    const files = await broughtBy(git, [one]);
+    brought.push(...files);
+    if (one === landed && !one.in_part && one.at >= fork) for (const { path } of files) known.add(path);
+  }
+  const exact = new Set(brought.map(versionOf));
+  return (path: string, atFork: string) => known.has(path) || exact.has(`${atFork} ${path}`);
 }
 
 /** The files of these acceptances. */
-async function broughtBy(git: Git, landings: readonly Landed[]): Promise<string[]> {
+async function broughtBy(git: Git, landings: readonly Landed[]): Promise<DiffEntry[]> {
   const diffs = landings.map(({ from, commit }) =>
     diffTrees(git, from, commit, { countLines: false }).catch(() => []),
   );
-  return (await Promise.all(diffs)).flat().map(({ path }) => path);
+  return (await Promise.all(diffs)).flat();
 }
 
 /** A session that has gone back behind a sync takes nothing off the branch that a snapshot has by that sync. */

@@ -71,6 +71,8 @@ interface Named {
   readonly headMerge: CommitName | undefined;
   /** The base with what is newer. */
   readonly begun: CommitName | undefined;
+  /** The base with what the branch has of it. */
+  readonly shared: CommitName | undefined;
   readonly homes: readonly { readonly home: Comparison; readonly merge: CommitName }[];
 }
 
@@ -138,7 +140,8 @@ export async function examine(
   return named.map((one, i) => {
     const oid = history.oidOf(one.merge);
     const { base, tip } = one.work;
-    const cancelsOut = !one.isInPart && base !== undefined && stats[i]?.files === 0;
+    const isWhole = base !== undefined && one.shared === undefined;
+    const cancelsOut = !one.isInPart && isWhole && stats[i]?.files === 0;
     const conflicts = known.get('conflicts', oid);
     const landing = tip === undefined ? undefined : known.counts(oid);
     const isThere = known.get('empty', oid) === true || (conflicts === true && landed.has(oid));
@@ -184,7 +187,8 @@ function addWork(
   converted: ReadonlyMap<string, string> = new Map(),
 ): Named {
   const { head, base, newer, tip, homes, shared = [] } = work;
-  const landed = base && shared.length > 0 ? history.addFiles(base, shared) : work.landed;
+  const withShared = base && shared.length > 0 ? history.addFiles(base, shared) : undefined;
+  const landed = withShared ?? work.landed;
   const files = sandbox === undefined ? head : history.addSandbox(head, { ...sandbox, converted });
   const withParent = (commit: CommitName) =>
     landed === undefined ? commit : history.addMerge(commit, landed);
@@ -196,6 +200,7 @@ function addWork(
     merge,
     headMerge: tip && work.landed === undefined && files !== head ? history.addMerge(tip, head) : merge,
     begun: base && newer && history.addMerge(base, newer),
+    shared: withShared,
     homes: homes.map((home) => ({ home, merge: history.addMerge(home.tip, head) })),
   };
 }
@@ -207,9 +212,10 @@ function diffStats(
   history: ScratchHistory,
   trees: ReadonlyMap<string, string>,
 ) {
-  const pairs = named.map(({ work, files, begun }) => {
+  const pairs = named.map(({ work, files, begun, shared }) => {
     const oid = history.oidOf(files);
-    return `${oid} ${trees.get(history.oidOf(begun)) ?? work.base ?? oid}\n`;
+    const base = shared === undefined ? work.base : history.oidOf(shared);
+    return `${oid} ${trees.get(history.oidOf(begun)) ?? base ?? oid}\n`;
   });
   const ofHomes = named.flatMap(({ work, homes }) =>
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),

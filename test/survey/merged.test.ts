@@ -223,6 +223,25 @@ describe('work that came home, and the branch goes on', () => {
     },
   );
 
+  test.each([
+    ['--commits', 'agt/s1~1'],
+    ['--include', 'a'],
+  ])('of a fork whose parent has landed in part (%s), what the user has made of that stays', (...part) => {
+    const { repository, sandbox } = sessionIn(makeRepository({ a: 'a\n' }));
+    commit(sandbox, 'a', 'landed\n');
+    commit(sandbox, 'own', 'own\n');
+    agtOk(repository, 'fork', 's1', '--id', 's2');
+    agtOk(repository, 'accept', 's1', '--keep', ...part);
+    commit(repository, 'a', 'of the user\n');
+    const own = { files: 1, insertions: 1, deletions: 0 };
+    expect(statusOf(repository, 's2')).toMatchObject({ merge: 'clean', diff: own });
+    commit(repository, 'own', 'in the way\n');
+    expect(statusOf(repository, 's2')).toMatchObject({ merge: 'conflict', diff: own });
+    git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+    agtOk(repository, 'accept', 's2');
+    expect(git(repository, 'show', '--format=', '--numstat', 'main')).toBe('1\t0\town');
+  });
+
   test('a part is accepted on another branch, and the user branch has all of it', () => {
     const { repository } = sessionWithCommits(true);
     git(repository, 'branch', 'release', 'HEAD~1');
