@@ -1,7 +1,7 @@
 /** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode; push and stash are git mode's. */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { AgtError, EXIT, usageError } from '../errors.ts';
+import { join, resolve } from 'node:path';
+import { AgtError, attempt, EXIT, usageError } from '../errors.ts';
 import { becomeGit, damagedArgument, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
@@ -222,7 +222,8 @@ function takeDirectoryOptions(args: string[]): { directory: string | undefined; 
   while (rest[0] === '-C') {
     if (rest[1] === undefined)
       throw usageError('no directory given for -C', 'usage: agt -C <path> <command>');
-    directory = resolve(directory ?? '.', rest[1]);
+    const [above, next] = [directory ?? '.', rest[1]];
+    directory = attempt(() => resolve(above, next)) ?? join(above, next); // the current one may be gone
     rest = rest.slice(2);
   }
   return { directory, rest };

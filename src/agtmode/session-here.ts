@@ -65,8 +65,9 @@ export async function sessionAndWords(
   if (here !== undefined && (words.length <= most || !canBeId))
     return { session: here, words: atMost(most, words) };
   // There is no such session, and the reason says which ones there are. A number was a count.
-  const isCount = words.length <= most && /^\d+$/.test(first);
-  return { session: await sessionHere(context, canBeId && !isCount ? first : undefined), words: rest };
+  const names = words.filter((one) => idProblem(one) === undefined && !/^\d+$/.test(one));
+  const [named = words.length > most ? first : undefined] = names;
+  return { session: await sessionHere(context, named), words: rest };
 }
 
 function atMost(most: number, words: readonly string[]): readonly string[] {

@@ -1,7 +1,7 @@
 /** agt diff --turn: what a turn changed, beside what others did meanwhile. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agtOk, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, makeRepository, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { makeFolder } from './turns-in-folder.ts';
 
@@ -41,4 +41,21 @@ test('a change of a person between two calls makes a second comparison only if i
   call('4', 'mine\n1\n2\n3\n4\n');
   expect(list('2')).toEqual(['own modified', 'own modified']);
   expect(agtOk(folder, 'diff', '--turn', '2')).not.toContain('+mine');
+});
+
+test('of two agents at work at once, neither has changes that are known to be its own alone', () => {
+  const folder = makeRepository({ a: 'a\n' });
+  const [one, two] = [agentIn(folder, 'claude-code', 'c-1'), agentIn(folder, 'codex', 'c-2')];
+  one.says('one');
+  two.says('two');
+  one.begins('1');
+  two.begins('2');
+  write(join(folder, 'of-either'), 'text\n');
+  two.ends('2');
+  expect(agtOk(folder, 'diff', '--turn', '1')).toBe('');
+  for (const words of [
+    ['--turn', '1'],
+    ['--agent', 'codex'],
+  ])
+    expect(agt(folder, 'undo', ...words).stderr).toContain('error: no change is known to be of ');
 });

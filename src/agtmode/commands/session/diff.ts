@@ -124,7 +124,8 @@ async function endsOfTurn(session: Session, { a, base, with: other }: Ends, numb
   const { steps } = turnNumbered(session, authored, number);
   const all = authored.steps.map(({ snapshot }) => snapshot);
   const before = (one: Snapshot) => all.find(({ commit }) => commit === one.previous) ?? ('start' as const);
-  const [first, last] = [steps[0] as Snapshot, steps.at(-1) as Snapshot];
+  const [first, last] = [steps[0], steps.at(-1)];
+  if (first === undefined || last === undefined) return [];
   const since = all.slice(all.indexOf(first), all.indexOf(last) + 1);
   const changes = await compareWithPrevious(session.git, since);
   const pathsOf = (some: readonly Snapshot[]) =>

@@ -73,8 +73,11 @@ async function takeBack(
   const at = ({ commit }: Snapshot) => positions.get(commit) ?? 0;
   const spans = chosen.flatMap(spansOf).toSorted((a, b) => at(b) - at(a));
   const turns = `see: ${commandToList(session.record)} --turns`;
-  if (tip === undefined || spans.length === 0)
-    throw new AgtError(`${name} changed nothing`, { hints: [turns] });
+  if (tip === undefined || spans.length === 0) {
+    const isShared = authored.steps.some(({ among }) => among.length > 1);
+    const why = isShared ? `no change is known to be of ${name} alone` : `${name} changed nothing`;
+    throw new AgtError(why, { hints: [turns] });
+  }
   const namesakes = await readAmbiguousFolders(session.git, [tip.commit]);
   const paths = [...(args.path ?? []), ...args.rest].map((path) =>
     pathInSession(session.record, path, context.cwd, namesakes),

@@ -25,7 +25,11 @@ import { runRestore } from './restore.ts';
 import { ONE_THING, undoOneThing } from './undo-one-thing.ts';
 
 const MOVE = {
-  more: { count: option.value('number of steps, or with --turns of turns (default: 1)') },
+  more: {
+    count: option.value(
+      'number of steps, with --turns of turns (default: 1), or with --turn the number of one',
+    ),
+  },
   options: {
     turns: option.flag(
       'by turns of the agent, from one prompt to the next, in place of steps; without any prompt, by steps',
