@@ -46,8 +46,8 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
   if (isNewer)
     warnings.push('the sandbox changed meanwhile, so the session stays; accept it again for the rest');
   if (isKept || isNewer)
-    return { ...landing, record: complete(session.with(record), 'accept', now), kept: true, warnings };
-  const trouble = await removeAccepted(ending, now);
+    return { ...landing, record: complete(session.with(record), 'accept', at), kept: true, warnings };
+  const trouble = await removeAccepted(ending, at);
   return { ...landing, record: session.read() ?? active, kept: false, warnings, trouble };
 }
 

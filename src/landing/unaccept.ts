@@ -106,7 +106,10 @@ async function moved(session: LockedSession, move: BranchMove, now: Date): Promi
     ...rest,
     ...(before && { landed: before }),
     ...(landed && {
-      taken_back: [...(rest.taken_back ?? []), { ...withoutContent(landed), taken_at: now.toISOString() }],
+      taken_back: [
+        ...(rest.taken_back ?? []),
+        { ...withoutContent(landed), onto: move.onto, taken_at: now.toISOString() },
+      ],
     }),
   };
   const result = await resultOf(session.with(record), move);

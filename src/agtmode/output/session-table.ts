@@ -100,8 +100,7 @@ function count(n: number | undefined, sign = ''): string {
 }
 
 /** An ended session may have lost its work branch. */
-function commitsCell({ ahead, headCommit, merged, record }: SessionStatus): string {
-  if (isEnded(record) && merged) return '';
+function commitsCell({ ahead, headCommit }: SessionStatus): string {
   return headCommit === undefined && ahead === undefined ? '' : count(ahead, '+');
 }
 
@@ -116,7 +115,7 @@ function isUnknown({ record, sandboxPresent }: SessionStatus): boolean {
 
 function dirtyCell(view: SessionStatus): Cell {
   if (isUnknown(view)) return { text: '?', style: 'yellow' };
-  return view.sandboxPresent ? { text: count(view.dirty), style: 'yellow' } : { text: '' };
+  return { text: view.dirty ? count(view.dirty) : '', style: 'yellow' };
 }
 
 function diffText(view: SessionStatus): string {

@@ -31,7 +31,7 @@ const ORDER = ['waits', 'failed', 'works', 'done', 'idle', 'ended'];
  * They seldom change: asked for when a session begins or ends, and when a person comes back to the page, who may have
  * moved a branch in a terminal.
  */
-export function useEnded(isWanted: boolean, rows: readonly Row[] = []): Loaded<readonly Row[]> {
+export function useEnded(isWanted: boolean, rows: readonly Row[] = []): Loaded<readonly Row[] | undefined> {
   const [visits, visit] = useState(0);
   useEffect(() => {
     const come = () => visit((n) => n + 1);
@@ -39,7 +39,7 @@ export function useEnded(isWanted: boolean, rows: readonly Row[] = []): Loaded<r
     return () => removeEventListener('focus', come);
   }, []);
   return useLoaded(async () => {
-    if (!isWanted) return [];
+    if (!isWanted) return undefined;
     return (await askJson<Row[]>(undefined, ['session', 'list', '--all'])).filter(isEnded);
   }, [isWanted, visits, rows.map(({ session_id: id }) => id).join(' ')]);
 }
