@@ -9,7 +9,7 @@ import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, entryOf } from '../git/objects/raw-diff.ts';
 import { editIndex, type IndexEdit, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { parseStatus, STATUS } from '../git/objects/status.ts';
+import { readStatus } from '../git/objects/status.ts';
 import { fieldsOf, type Git, gitAnswer, gitBytes, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -170,7 +170,7 @@ function replacedSubmodules(changes: readonly DiffEntry[]): string[] {
 
 /** Tracked files with staged or unstaged changes. */
 async function uncommitted(git: Git): Promise<[path: string, kind: string][]> {
-  const { entries } = parseStatus(await gitBytes(git, [...STATUS, '--untracked-files=no']));
+  const { entries } = await readStatus(git, '--untracked-files=no');
   return entries.map(({ path, staged }) => [path, staged === '.' ? UNSTAGED : STAGED]);
 }
 

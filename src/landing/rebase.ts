@@ -5,8 +5,8 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, attempt, FEW, listSome } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
-import { parseStatus, STATUS } from '../git/objects/status.ts';
-import { type Git, gitBytes, gitLines, gitText, runGit } from '../git/run/git.ts';
+import { readStatus } from '../git/objects/status.ts';
+import { type Git, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { endProgress } from '../process/progress.ts';
 import type { Session } from '../session/session.ts';
 import { copyCommit } from './make-commit.ts';
@@ -20,8 +20,7 @@ export async function refuseUncommitted(
   session: Session,
   { branch, commits }: { readonly branch: string; readonly commits: number },
 ): Promise<void> {
-  const tracked = [...STATUS, '--untracked-files=no', '--ignore-submodules=all'];
-  const { entries } = parseStatus(await gitBytes(session.sandboxGit, tracked));
+  const { entries } = await readStatus(session.sandboxGit, '--untracked-files=no', '--ignore-submodules=all');
   if (entries.length === 0) return;
   const { session_id: id } = session.record;
   const problem = `git does not rebase the sandbox of "${id}" with uncommitted changes; nothing has changed`;

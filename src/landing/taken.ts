@@ -4,8 +4,8 @@ import { takenRef } from '../filter/agent-refs.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, editsOf, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, withIndex } from '../git/objects/scratch-index.ts';
-import { parseStatus, STATUS } from '../git/objects/status.ts';
-import { gitBytes, inDirectory } from '../git/run/git.ts';
+import { readStatus } from '../git/objects/status.ts';
+import { inDirectory } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import type { LandingTarget } from './target.ts';
 import type { Workbench } from './workbench.ts';
@@ -30,11 +30,10 @@ export async function baseWithTaken(
     const change = moved.get(path);
     return change !== undefined && entryOf(change.before) === entryOf(before);
   });
-  const tracked = [...STATUS, '--untracked-files=no'];
   const { entries } =
     committed.length === 0 || worktree === undefined
       ? { entries: [] }
-      : parseStatus(await gitBytes(inDirectory(session.git, worktree), tracked));
+      : await readStatus(inDirectory(session.git, worktree), '--untracked-files=no');
   const open = new Set(entries.map(({ path }) => path));
   const closed = committed.filter(({ path }) => !open.has(path));
   const edits = editsOf(closed, 'after');

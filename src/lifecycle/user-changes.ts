@@ -19,8 +19,8 @@ import { HEADS } from '../git/files/ref-files.ts';
 import { diffIndex, editsOf } from '../git/objects/raw-diff.ts';
 import { addAll, copyIndex, editIndex, plainCommit, writeTree } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
-import { gitBytes, inDirectory, resolveObject, updateRefs } from '../git/run/git.ts';
+import { readStatus, type StatusEntry } from '../git/objects/status.ts';
+import { inDirectory, resolveObject, updateRefs } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import type { Session } from '../session/session.ts';
@@ -56,8 +56,7 @@ export async function readUserChanges(repository: Repository, start: string, cwd
 export async function readCheckout(repository: Repository, cwd: string) {
   const { worktree, git } = repository;
   if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
-  const output = await gitBytes(inDirectory(git, worktree), [...STATUS, '--untracked-files=all']);
-  const { commit, head, entries } = parseStatus(output);
+  const { commit, head, entries } = await readStatus(inDirectory(git, worktree), '--untracked-files=all');
   if (commit === undefined || /^(\(unknown\)|refs\/.*|)$/s.test(head)) return undefined;
   const pathsOf = (...kinds: StatusEntry['kind'][]) =>
     entries.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => path);

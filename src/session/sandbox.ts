@@ -8,8 +8,8 @@ import { headWithoutGit } from '../git/files/head-file.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
-import { fieldsOf, type Git, gitAnswer, gitBytes, resolveObject, runGit } from '../git/run/git.ts';
+import { readStatus, type StatusEntry } from '../git/objects/status.ts';
+import { fieldsOf, type Git, gitAnswer, resolveObject, runGit } from '../git/run/git.ts';
 import { folderOfNamespace } from '../repository/repository.ts';
 import { bringBack, commandToRestore } from './advised-commands.ts';
 import { requireActive } from './operation.ts';
@@ -39,7 +39,7 @@ export async function sandboxHead(session: Session): Promise<SandboxHead> {
 
 /** As `git status` lists them; ignored files are not among them. */
 export async function uncommittedFiles({ sandboxGit }: Session): Promise<readonly StatusEntry[]> {
-  return parseStatus(await gitBytes(sandboxGit, [...STATUS, '--untracked-files=all', '--renames'])).entries;
+  return (await readStatus(sandboxGit, '--untracked-files=all', '--renames')).entries;
 }
 
 /** Paths of submodules with uncommitted changes, which a commit outside of them does not have. */
@@ -50,8 +50,7 @@ export async function dirtySubmodules(session: Session): Promise<string[]> {
 }
 
 export async function uncommittedPaths(session: Session): Promise<string[]> {
-  const entries = await uncommittedFiles(session);
-  return entries.map(({ path }) => Buffer.from(path, 'latin1').toString());
+  return (await uncommittedFiles(session)).map(({ path }) => displayPath(path));
 }
 
 /** Those of the paths, with one byte per character, that git ignores. In a bare repository none. */

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { attempt } from '../../errors.ts';
 import { singleQuoted } from '../../process/shell-quote.ts';
-import { endOf, type Git, inDirectory } from '../run/git.ts';
+import { endOf, type Git, gitBytes, inDirectory } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 
 /** Options follow, such as `--untracked-files=all`. With `--renames`, entries know that a deletion is half of a rename. */
@@ -51,6 +51,11 @@ const RENAMED = /^2 (..)((?: \S+){6}) R\d+( .*)$/s;
 const DIRTY_INSIDE = /^S.(M|.U)/;
 const SUBMODULE = /^((160000|000000) ?)+$/;
 const UNMERGED = /^u (.)(.) (?:\S+ ){8}(.*)$/s;
+
+/** `options` are of `git status`. */
+export async function readStatus(git: Git, ...options: readonly string[]): Promise<Status> {
+  return parseStatus(await gitBytes(git, [...STATUS, ...options]));
+}
 
 export function parseStatus(output: Buffer | string): Status {
   const records = output.toString('latin1').split('\0');

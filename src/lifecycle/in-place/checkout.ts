@@ -18,8 +18,8 @@ import { summarizeIndex } from '../../git/files/index-file.ts';
 import { newestEntry } from '../../git/files/index-stat.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { breakStaleLocks } from '../../git/files/ref-locks.ts';
-import { parseStatus, STATUS } from '../../git/objects/status.ts';
-import { type Git, gitAnswer, gitBytes, gitText, inDirectory, runGit } from '../../git/run/git.ts';
+import { readStatus } from '../../git/objects/status.ts';
+import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../../git/run/git.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 
@@ -48,8 +48,7 @@ export interface DirtyPath {
 
 /** Without ignored files, submodules and repositories of their own; a file in the place of a submodule is one. */
 export async function dirtyPaths(git: Git): Promise<DirtyPath[]> {
-  const options = ['--untracked-files=all', '--ignore-submodules=dirty'];
-  const { entries } = parseStatus(await gitBytes(git, [...STATUS, ...options]));
+  const { entries } = await readStatus(git, '--untracked-files=all', '--ignore-submodules=dirty');
   return entries
     .filter(({ path, isSubmodule }) => !(isSubmodule || path.endsWith('/')))
     .map(({ path, kind }) => ({ path, isUntracked: kind === 'untracked' }));

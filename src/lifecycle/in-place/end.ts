@@ -12,8 +12,8 @@ import { SESSION_STASH, stashRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { branchUser } from '../../git/files/worktree-registrations.ts';
-import { parseStatus, STATUS } from '../../git/objects/status.ts';
-import { gitBytes, inDirectory, requireUsable, resolveObject } from '../../git/run/git.ts';
+import { readStatus } from '../../git/objects/status.ts';
+import { inDirectory, requireUsable, resolveObject } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../layout.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import type { LockedSession } from '../../session/lock.ts';
@@ -67,8 +67,8 @@ async function stayingIn({ git, record }: Session, captured: CaptureResult | und
   const { checkout } = record;
   const { skipped = [], failed = [] } = captured ?? {};
   if (checkout === undefined || skipped.length + failed.length === 0) return [];
-  const status = await gitBytes(inDirectory(git, checkout), [...STATUS, '--untracked-files=all']);
-  const open = new Set(parseStatus(status).entries.map(({ path }) => `sandbox/${displayPath(path)}`));
+  const { entries } = await readStatus(inDirectory(git, checkout), '--untracked-files=all');
+  const open = new Set(entries.map(({ path }) => `sandbox/${displayPath(path)}`));
   return [...skipped, ...failed].flatMap(({ path }) => (open.has(path) ? path.slice('sandbox/'.length) : []));
 }
 
