@@ -23,8 +23,7 @@ import type { BranchMove, Present } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
-import { findFates } from '../survey/landed.ts';
-import { readRefs } from '../survey/refs.ts';
+import { nameNow } from '../survey/forms.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { keepSources } from './end-session.ts';
 import { carryOut } from './land.ts';
@@ -131,7 +130,7 @@ async function planUnaccept(session: Session, tips?: ReadonlyMap<string, string>
   }
   if (intent !== undefined) throw unfinishedError(id, intent.operation);
   const { commit: from, from: to } = landed;
-  const onto = await nameNow(session, landed);
+  const onto = await ontoNow(session, landed);
   const keep = isActive(record);
   const branch = shortBranch(onto);
   const named = `if it has another name now, give it this one again: git branch -m NAME ${branch}`;
@@ -157,10 +156,9 @@ async function planUnaccept(session: Session, tips?: ReadonlyMap<string, string>
 }
 
 /** Of the branch, which the user may have renamed. */
-async function nameNow({ repository, git, record }: Session, { onto, commit }: Landed): Promise<string> {
-  if ((await resolveObject(git, onto)) !== undefined) return onto;
-  const { renamedTo } = findFates(repository, [record], readRefs(repository, [], [onto])).get(commit) ?? {};
-  return renamedTo === undefined ? onto : HEADS + shortBranch(renamedTo);
+async function ontoNow({ git }: Session, { onto }: Landed): Promise<string> {
+  const renamed = (await resolveObject(git, onto)) === undefined ? nameNow(git, onto) : undefined;
+  return renamed === undefined ? onto : HEADS + shortBranch(renamed);
 }
 
 function withoutContent({ before: _, source: __, present: ___, taken: ____, ...landed }: Landed): Landed {
