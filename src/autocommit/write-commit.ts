@@ -2,6 +2,7 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { type FastImport, fastImportPath } from '../git/objects/fast-import.ts';
 import { type Git, gitAnswer, inDirectory, runGit } from '../git/run/git.ts';
+import { timeZone } from '../local-time.ts';
 import { AUTHOR, OWN, oneLine, snapshotMessage } from '../snapshot/format.ts';
 import { autoMergeTree, commitsOf } from '../snapshot/git-dir-files.ts';
 import { serializeManifest } from '../snapshot/manifest.ts';
@@ -155,7 +156,7 @@ function commitHeader(
 ): string {
   const message = commitMessage(target, refs, options);
   const seconds = Math.floor(options.now.getTime() / 1000);
-  const identity = `${AUTHOR} <${options.agentEmail}> ${seconds} ${timeZone(options.now)}`;
+  const identity = `${AUTHOR} <${options.agentEmail}> ${seconds} ${timeZone(-options.now.getTimezoneOffset())}`;
   const [first, ...others] = parents;
   return [
     `commit ${target.tipRef}`,
@@ -192,14 +193,6 @@ function subjectOf({ restored, unfinished, tool, call, before }: CaptureOptions)
   if (call !== undefined) return oneLine([tool, call.summary].filter(Boolean).join(': ')) || 'agt record';
   if (restored !== undefined) return `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
   return unfinished === undefined ? 'agt autocommit' : `on the way to ${unfinished.slice(0, 10)}`;
-}
-
-/** The time zone as git writes it: +0100. */
-function timeZone(date: Date): string {
-  const minutes = -date.getTimezoneOffset();
-  const absolute = Math.abs(minutes);
-  const twoDigits = (number: number) => String(number).padStart(2, '0');
-  return `${minutes < 0 ? '-' : '+'}${twoDigits(Math.floor(absolute / 60))}${twoDigits(absolute % 60)}`;
 }
 
 /**

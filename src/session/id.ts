@@ -1,6 +1,7 @@
 /** Session ids: part of file names, ref names and command lines, so only plain characters. */
 import { randomInt } from 'node:crypto';
 import { usageError } from '../errors.ts';
+import { localTime } from '../local-time.ts';
 
 export type SessionId = string & { readonly __brand: 'SessionId' };
 
@@ -24,10 +25,8 @@ export function checkId(text: string): SessionId {
 
 /** `sess-YYYYMMDD-HHMMSS-xxxx`, in local time. */
 export function generateId(now: Date): SessionId {
-  const two = (n: number) => String(n).padStart(2, '0');
-  const day = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
-  const time = `${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
+  const time = localTime(now).replace(/[-:]/g, '').replace(' ', '-');
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
   const tail = Array.from({ length: 4 }, () => alphabet[randomInt(alphabet.length)]).join('');
-  return `sess-${day}-${time}-${tail}` as SessionId;
+  return `sess-${time}-${tail}` as SessionId;
 }

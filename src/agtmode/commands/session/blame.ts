@@ -8,6 +8,7 @@ import { findObjects } from '../../../git/objects/object-reader.ts';
 import { findRenames } from '../../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../../git/objects/scratch-index.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
+import { timeZone } from '../../../local-time.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { commandToRestore } from '../../../session/advised-commands.ts';
 import type { SessionId } from '../../../session/id.ts';
@@ -227,10 +228,8 @@ function dateOf({ details, origin }: AuthoredLine, isOfStep: boolean): string {
     zone === undefined
       ? -time.getTimezoneOffset()
       : (zone.startsWith('-') ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3, 5)));
-  const two = (n: number) => String(Math.floor(n)).padStart(2, '0');
-  const shown = `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}${two(Math.abs(minutes) % 60)}`;
   const local = new Date(time.getTime() + minutes * 60_000).toISOString();
-  return `${local.slice(0, 10)} ${local.slice(11, 19)} ${shown}`;
+  return `${local.slice(0, 10)} ${local.slice(11, 19)} ${timeZone(minutes)}`;
 }
 
 function porcelainOf(line: AuthoredLine, folder: string | undefined): string {
