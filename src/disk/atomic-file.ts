@@ -51,7 +51,7 @@ export function prepareFile(
   const replace = () =>
     orDiscard(() => {
       renameSync(temporary, path);
-      if (durable && process.platform !== 'win32') flush(dirname(path)); // Windows cannot open directories
+      if (durable) flush(dirname(path));
     });
   return { replace, discard };
 }

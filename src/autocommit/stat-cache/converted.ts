@@ -16,7 +16,6 @@ export async function listConverted(
   paths: readonly string[],
   known?: GitConfig,
 ): Promise<ReadonlySet<string> | 'all'> {
-  if (process.platform === 'win32') return 'all';
   const config = known ?? (await readGitConfig(git));
   if (convertsLineEnds(config)) return 'all';
   const isSuspect = (path: string) => existsSync(path) && SUSPECT.test(readFileSync(path, 'latin1'));

@@ -169,7 +169,6 @@ function settleIndex(
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) return undefined;
   const index = readIndexBytes(gitDir);
-  if (process.platform === 'win32') return index;
   const now = Math.floor(readFileClock(folder) / 1000);
   const root = Buffer.from(sandbox).toString('latin1');
   // A hook runs after the index was written, and may have changed a file in the same clock tick.
