@@ -9,6 +9,7 @@ import { realpathSync, type Stats } from 'node:fs';
 import { type IsInside, insideCheck } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
 import type { LinkedEntry } from '../disk/open-directories.ts';
+import { attempt } from '../errors.ts';
 import { isUnder } from '../snapshot/folders.ts';
 
 /** The content of a session folder at one instant. Nobody can change it. */
@@ -66,12 +67,8 @@ export class Source {
 
   /** Whether the live folder has the entry, and no link leads there. */
   private isReal(path: string): boolean {
-    try {
-      const real = realpathSync.native(systemPath(`${this.live}/${path}`), 'latin1');
-      return real === `${this.realLive}/${path}`;
-    } catch {
-      return false;
-    }
+    const real = attempt(() => realpathSync.native(systemPath(`${this.live}/${path}`), 'latin1'));
+    return real === `${this.realLive}/${path}`;
   }
 }
 

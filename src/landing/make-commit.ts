@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { AgtError } from '../errors.ts';
+import { AgtError, succeeds } from '../errors.ts';
 import { cannotRun, FSYNC_ARGS, type Git, gitAnswer, gitText, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import { endProgress } from '../process/progress.ts';
@@ -86,13 +86,9 @@ type Hook = 'pre-merge-commit' | 'prepare-commit-msg' | 'commit-msg' | 'post-mer
 export async function hasHook(git: Git, hook: Hook): Promise<boolean> {
   const users = withUsersPrograms(git);
   const path = resolve(git.cwd, await gitText(users, ['rev-parse', '--git-path', `hooks/${hook}`]));
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    const events = await gitAnswer(users, ['config', '--get-regexp', '^hook\\..*\\.event$']);
-    return (events ?? '').split('\n').some((line) => line.endsWith(` ${hook}`));
-  }
+  if (succeeds(() => accessSync(path, constants.X_OK))) return true;
+  const events = await gitAnswer(users, ['config', '--get-regexp', '^hook\\..*\\.event$']);
+  return (events ?? '').split('\n').some((line) => line.endsWith(` ${hook}`));
 }
 
 /** Returns the exit code of the hook; 0 if there is none. Its output goes to the terminal. */

@@ -180,15 +180,13 @@ async function resolveCommits(
   return all.filter((one) => open.includes(one) || (own.has(one) && !landed.has(one)));
 }
 
-async function findStep(session: Session, history: readonly Snapshot[], name: string, now: Date) {
+function findStep(session: Session, history: readonly Snapshot[], name: string, now: Date) {
   const { id, record } = session;
-  try {
-    return await session.find(name, now, history);
-  } catch {
+  return session.find(name, now, history).catch(() => {
     throw new AgtError(`no commit "${name}" in the sandbox, and no such snapshot`, {
       hints: [`see: agt session log ${id}, and: agt git log ${shortBranch(record.work_branch)}`],
     });
-  }
+  });
 }
 
 /** A commit keeps its author, its date and its message. */

@@ -6,7 +6,7 @@ import { existsSync, lstatSync, readFileSync, readlinkSync, rmdirSync, unlinkSyn
 import { failurePoint } from '../disk/failure-point.ts';
 import { withOpenDirectories } from '../disk/open-directories.ts';
 import { displayPath, parentPath } from '../disk/path-bytes.ts';
-import { AgtError, errorCode } from '../errors.ts';
+import { AgtError, attempt, errorCode, succeeds } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
@@ -82,11 +82,8 @@ async function undoFiles(git: Git, changes: readonly DiffEntry[]): Promise<void>
     // git wrote the new content, or had begun to.
     if (!(await isBegun(git, change.path, change.after))) continue;
     touched.push(change);
-    try {
-      if (change.before === undefined) removeFile(git.cwd, change.path);
-    } catch {
+    if (change.before === undefined && !succeeds(() => removeFile(git.cwd, change.path)))
       failed.push(displayPath(change.path));
-    }
   }
   const [{ before, after } = {}] = touched;
   await editIndex(git, editsOf(touched, 'before'), (before ?? after)?.oid.length ?? 0);
@@ -141,13 +138,11 @@ function removeFile(worktree: string, path: string): void {
   withOpenDirectories(worktree, (disk) => {
     if (disk.lstat(path) === undefined) return;
     unlinkSync(disk.entry(path));
-    try {
+    attempt(() => {
       for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
         disk.forget(parent);
         rmdirSync(disk.entry(parent));
       }
-    } catch {
-      // it is not empty
-    }
+    }); // it is not empty
   });
 }

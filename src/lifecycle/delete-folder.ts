@@ -243,9 +243,7 @@ export function removeEmptyParents(sessions: string): void {
   const parent = dirname(sessions);
   // If that is a link, the folder that it leads to is the user's.
   const isOwn = parent.endsWith('.agt');
-  try {
+  attempt(() => {
     for (const directory of isOwn ? [sessions, parent] : [sessions]) rmdirSync(directory);
-  } catch {
-    // not empty: other sessions are there
-  }
+  }); // not empty: other sessions are there
 }

@@ -138,7 +138,7 @@ function readWorkingFile(
   path: string,
 ): { mode: string; content: Buffer; isUnread?: true } | undefined {
   const file = onDisk(sandbox, path);
-  try {
+  return attempt(() => {
     const stat = lstatSync(file);
     if (stat.isSymbolicLink()) return { mode: LINK, content: readlinkSync(file, 'buffer') };
     if (!stat.isFile()) return undefined;
@@ -146,9 +146,7 @@ function readWorkingFile(
     if (stat.size > LARGEST_READ)
       return { mode, content: Buffer.from(`\0${stat.size} ${stat.mtimeMs}`), isUnread: true };
     return { mode, content: readFileSync(file) };
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /** Whether a listing compares its bytes. */

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import type { IsInside } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
+import { attempt } from '../../errors.ts';
 import type { FastImport } from '../../git/objects/fast-import.ts';
 import { type HashName, hashNameOf, openHash } from '../../git/objects/hash.ts';
 import type { StatData } from '../stat-cache/cached-files.ts';
@@ -57,11 +58,7 @@ export function readContent(path: string, hash: HashName, isInside: IsInside): C
 
 /** Whether a file has the content of a blob. False also if it changes all the time, or may not be read. */
 export function hasContent(path: string, oid: string, isInside: IsInside): boolean {
-  try {
-    return readContent(path, hashNameOf(oid), isInside).oid === oid;
-  } catch {
-    return false;
-  }
+  return attempt(() => readContent(path, hashNameOf(oid), isInside).oid) === oid;
 }
 
 /** Undefined if the file changed meanwhile. `mayGrow`: the beginning of one that has grown will do. */

@@ -12,7 +12,7 @@ import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemPath } from '../../disk/long-path.ts';
 import { isOnFuse, isPseudoFileSystem } from '../../disk/mounts.ts';
-import { errorCode, failureReason } from '../../errors.ts';
+import { attempt, errorCode, failureReason } from '../../errors.ts';
 import { isOfSubmodule } from '../../git/files/discover-repository.ts';
 import { BESIDE, isTemporaryEntry, MOUNT_TYPE, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
@@ -234,11 +234,8 @@ function unchangedFiles({ refreshed, rereadSince, mapped }: ScanOptions): Uint8A
 }
 
 function exists(path: string): boolean {
-  try {
-    return lstatSync(systemPath(path), { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return true; // its directory lists it, although lstat is refused
-  }
+  // Its directory lists it, also if lstat is refused.
+  return attempt(() => lstatSync(systemPath(path), { throwIfNoEntry: false }) === undefined) !== true;
 }
 
 function kindOf(stat: Stats): string {

@@ -5,6 +5,7 @@
  */
 import { existsSync, lstatSync } from 'node:fs';
 import { isAscii, systemPath } from '../../disk/long-path.ts';
+import { attempt } from '../../errors.ts';
 import { isUnder, underAny } from '../../snapshot/folders.ts';
 import { joinPath, type StatData } from './cached-files.ts';
 import type { StatCache } from './stat-cache.ts';
@@ -56,15 +57,13 @@ export function refresh(
 
 /** Returns a function that goes back; undefined if the system refuses to enter. */
 function tryEnter(folder: string): (() => void) | undefined {
-  try {
+  return attempt(() => {
     const before = process.cwd();
     process.chdir(folder);
     return () => {
       if (existsSync(before)) process.chdir(before);
     };
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 type PathFor = (path: string) => string;

@@ -7,6 +7,7 @@ import { existsSync, realpathSync, unlinkSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
+import { succeeds } from '../../errors.ts';
 import { isStartedByGuard } from '../../process/invocation.ts';
 import type { Git } from '../run/environment.ts';
 import { discoverRepository, listRegistrations, registeredWorktree } from './discover-repository.ts';
@@ -31,12 +32,7 @@ export async function breakStaleLocks(locks: readonly string[], places: () => Pr
 
 /** False if the system refuses: git then says why it cannot work. */
 function remove(path: string): boolean {
-  try {
-    unlinkSync(path);
-    return true;
-  } catch {
-    return !existsSync(path);
-  }
+  return succeeds(() => unlinkSync(path)) || !existsSync(path);
 }
 
 /** Commands that change no ref. They may run for long, as in a pager. */
