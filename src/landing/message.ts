@@ -5,8 +5,9 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { attempt, FEW, listSome } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, findRenames } from '../git/objects/raw-diff.ts';
+import { readIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { fieldsOf, type Git, gitBytes, gitLines, gitText } from '../git/run/git.ts';
+import { type Git, gitLines, gitText } from '../git/run/git.ts';
 import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
 import { landingsOf } from '../session/landings.ts';
 import { isAttached, type Landed } from '../session/record.ts';
@@ -211,18 +212,11 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
     paths.some((path) => path === old || path === name) ? [old, name] : [],
   );
   const names = [...new Set([...paths, ...both].map(displayPath))];
-  const listed = await gitBytes(session.sandboxGit, [
-    '--literal-pathspecs',
-    'ls-files',
-    '-z',
-    '--',
-    ...names,
-  ]);
-  const tracked = fieldsOf(listed).map(displayPath);
+  const tracked = new Set([...(await readIndex(session.sandboxGit)).keys()].map(displayPath));
   // Undefined also where a file is in the place of a directory above it.
   const statOf = (name: string) => attempt(() => lstatSync(join(checkout, name)));
   // git does not add what is staged as deleted.
-  const files = names.filter((name) => tracked.includes(name) || statOf(name) !== undefined);
+  const files = names.filter((name) => tracked.has(name) || statOf(name) !== undefined);
   // git takes no path behind a link.
   const isBehindLink = (name: string) =>
     parentDirectories(name).some((path) => statOf(path)?.isSymbolicLink());
