@@ -76,11 +76,10 @@ export interface Sides {
 /** git 2.39 finds the base itself, and merges only commits. So agt gives it three commits with no other history. */
 export async function mergeWithBase(bench: Workbench, { base, ours, theirs }: Sides): Promise<Merged> {
   const { git } = bench;
-  const treeOf = (name: string) => gitText(git, ['rev-parse', '--verify', `${name}^{tree}`]);
-  const baseTree = base === undefined ? await gitText(git, ['mktree'], { input: '' }) : await treeOf(base);
-  const root = await plainCommit(git, baseTree, []);
-  const [one, other] = await Promise.all([treeOf(ours), treeOf(theirs)]);
-  return mergeInMemory(bench, await plainCommit(git, one, [root]), await plainCommit(git, other, [root]));
+  const baseTree = base === undefined ? await gitText(git, ['mktree'], { input: '' }) : base;
+  const root = await plainCommit(git, `${baseTree}^{tree}`, []);
+  const commitOf = (side: string) => plainCommit(git, `${side}^{tree}`, [root]);
+  return mergeInMemory(bench, await commitOf(ours), await commitOf(theirs));
 }
 
 /** git puts a file that is in the way of the other side beside it: `path~SIDE`. */
