@@ -1,5 +1,7 @@
 /** The entries of a directory, however deep it is. Paths hold one byte per character. */
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import { unlessMissing } from '../errors.ts';
 import { systemPath } from './long-path.ts';
 
 export interface Entry extends Pick<Dirent, 'isDirectory' | 'isSymbolicLink' | 'isFile'> {
@@ -14,6 +16,12 @@ export function entriesOf(directory: string): Entry[] {
     isSymbolicLink: () => entry.isSymbolicLink(),
     isFile: () => entry.isFile(),
   }));
+}
+
+/** Of the JSON files in a directory, without `.json`; none without the directory. */
+export function jsonNamesIn(directory: string): string[] {
+  const names = unlessMissing(() => readdirSync(directory)) ?? [];
+  return names.filter((name) => name.endsWith('.json')).map((name) => basename(name, '.json'));
 }
 
 /** Whether anything but directories is in or below `path`, an absolute path as Node has it. */

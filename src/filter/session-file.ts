@@ -1,6 +1,5 @@
 /** The part of a session's metadata that every room relies on. src/session/record.ts knows the rest. */
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { jsonNamesIn } from '../disk/folder-entries.ts';
 import { readRegularFile } from '../disk/read-file.ts';
 import { attempt } from '../errors.ts';
 import { recordFile, recordsDirectory } from '../layout.ts';
@@ -45,19 +44,11 @@ export function parseSessionFile(text: string): SessionFile | undefined {
 
 /** Undefined for a session without readable metadata. */
 export function readSessionFile(agtDir: string, sessionId: string): SessionFile | undefined {
-  return readAndParse(recordFile(agtDir, sessionId));
+  return attempt(() => parseSessionFile(readRegularFile(recordFile(agtDir, sessionId)).toString()));
 }
 
 /** Every session whose metadata can be read; `agt doctor` reports the others. */
 export function readSessionFiles(agtDir: string): SessionFile[] {
-  const directory = recordsDirectory(agtDir);
-  const names = attempt(() => readdirSync(directory));
-  if (names === undefined) return [];
-  return names
-    .filter((name) => name.endsWith('.json'))
-    .flatMap((name) => readAndParse(join(directory, name)) ?? []);
-}
-
-function readAndParse(path: string): SessionFile | undefined {
-  return attempt(() => parseSessionFile(readRegularFile(path).toString()));
+  const ids = attempt(() => jsonNamesIn(recordsDirectory(agtDir))) ?? [];
+  return ids.flatMap((id) => readSessionFile(agtDir, id) ?? []);
 }

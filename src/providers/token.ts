@@ -11,8 +11,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
+import { jsonNamesIn } from '../disk/folder-entries.ts';
 import { readJson } from '../disk/read-file.ts';
-import { attempt, unlessMissing } from '../errors.ts';
+import { attempt } from '../errors.ts';
 import { FROZEN, leaseFile, leasesDirectory } from '../layout.ts';
 
 /** The providers that there are, in the order in which `auto` prefers them if they are equally good. */
@@ -119,17 +120,13 @@ export function endLease(state: string, { nonce }: Token): void {
 
 /** Those that can be read. */
 export function listLeases(state: string): Lease[] {
-  const directory = leasesDirectory(state);
-  const names = unlessMissing(() => readdirSync(directory)) ?? [];
-  return names
-    .filter((name) => name.endsWith('.json'))
-    .flatMap((name) => readLease(join(directory, name)) ?? []);
+  return jsonNamesIn(leasesDirectory(state)).flatMap((nonce) => readLease(state, nonce) ?? []);
 }
 
-function readLease(path: string): Lease | undefined {
-  const found = readJson(path) as Partial<Record<string, string>> | undefined;
+function readLease(state: string, nonce: string): Lease | undefined {
+  const found = readJson(leaseFile(state, nonce)) as Partial<Record<string, string>> | undefined;
   const token = parseToken(found?.['token']);
   const { repository, session, made } = found ?? {};
   if (token === undefined || repository === undefined || made === undefined) return undefined;
-  return token.nonce === basename(path, '.json') ? { token, repository, session, made } : undefined;
+  return token.nonce === nonce ? { token, repository, session, made } : undefined;
 }

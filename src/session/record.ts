@@ -2,11 +2,12 @@
  * A session's metadata, `<common>/agt/sessions/<id>.json`. agt writes them before it creates the resources
  * that they name, and replaces the file as a whole. So after a crash they name everything that is left.
  */
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
-import { AgtError, errorCode, unlessMissing } from '../errors.ts';
+import { jsonNamesIn } from '../disk/folder-entries.ts';
+import { AgtError, errorCode } from '../errors.ts';
 import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import { frontFactsFile, recordFile, recordsDirectory, sessionFiles } from '../layout.ts';
@@ -242,8 +243,7 @@ function parseRecord(text: string): SessionRecord | undefined {
 }
 
 export function sessionIds({ agtDir }: Repository): string[] {
-  const names = unlessMissing(() => readdirSync(recordsDirectory(agtDir))) ?? [];
-  return names.filter((name) => name.endsWith('.json')).map((name) => basename(name, '.json'));
+  return jsonNamesIn(recordsDirectory(agtDir));
 }
 
 export interface DamagedRecord {

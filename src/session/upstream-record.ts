@@ -2,8 +2,8 @@
  * Metadata that the agt of simbo1905 (0.2) wrote. There the sandbox's HEAD is the shadow branch itself, and snapshots and
  * commits of the agent follow each other on it. agt leaves such a session alone until `agt session adopt`.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { jsonNamesIn } from '../disk/folder-entries.ts';
 import { attempt } from '../errors.ts';
 import { HEADS } from '../git/files/ref-files.ts';
 import { recordFile, recordsDirectory } from '../layout.ts';
@@ -43,15 +43,10 @@ export function parseUpstreamRecord(text: string): UpstreamRecord | undefined {
 
 /** All sessions of that agt here. */
 export function listUpstreamRecords({ agtDir }: Repository): UpstreamRecord[] {
-  const names = namesIn(recordsDirectory(agtDir)).filter((name) => name.endsWith('.json'));
-  return names.flatMap((name) => {
-    const id = basename(name, '.json');
+  const ids = attempt(() => jsonNamesIn(recordsDirectory(agtDir))) ?? [];
+  return ids.flatMap((id) => {
     if (idProblem(id) !== undefined) return [];
     const record = parseUpstreamRecord(readFileSync(recordFile(agtDir, id), 'utf8'));
     return record?.session_id === id ? [record] : [];
   });
-}
-
-function namesIn(directory: string): string[] {
-  return attempt(() => readdirSync(directory)) ?? [];
 }

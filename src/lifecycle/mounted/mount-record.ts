@@ -2,13 +2,12 @@
  * Snapshots that are mounted as folders: one file each in `<common>/agt/mounts`. agt writes it before it makes anything, and
  * deletes it last. A ref keeps the snapshot meanwhile, so the end of its session, or `agt gc`, takes nothing away.
  */
-import { readdirSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { dirname } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
+import { jsonNamesIn } from '../../disk/folder-entries.ts';
 import { type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { readJson } from '../../disk/read-file.ts';
-import { unlessMissing } from '../../errors.ts';
 import { mountFile, mountsDirectory } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { MOUNT_TYPE } from '../../snapshot/folders.ts';
@@ -64,10 +63,8 @@ export function readMount(agtDir: string, name: string): MountRecord | undefined
 
 /** Oldest first. */
 export function listMountRecords(agtDir: string): MountRecord[] {
-  const names = unlessMissing(() => readdirSync(mountsDirectory(agtDir))) ?? [];
-  return names
-    .filter((name) => name.endsWith('.json'))
-    .flatMap((name) => readMount(agtDir, basename(name, '.json')) ?? [])
+  return jsonNamesIn(mountsDirectory(agtDir))
+    .flatMap((name) => readMount(agtDir, name) ?? [])
     .sort((a, b) => (a.mounted_at < b.mounted_at ? -1 : 1));
 }
 
