@@ -10,7 +10,7 @@ import { failureReason, isAgtError } from '../errors.ts';
 import { INTENT_TO_ADD, parseIndex, type ResolvedEntry, summarizeIndex } from '../git/files/index-file.ts';
 import { IN_INDEX } from '../git/modes.ts';
 import { editIndex, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
-import { FSYNC_ARGS, type Git, gitAnswer, gitText } from '../git/run/git.ts';
+import { asLines, FSYNC_ARGS, type Git, gitAnswer, gitText } from '../git/run/git.ts';
 import type { LastSnapshot } from './last-snapshot.ts';
 
 export interface StagedIndex {
@@ -169,8 +169,8 @@ async function sortEntries(git: Git, raw: Buffer, oidLength: number) {
 
 async function listMissing(git: Git, entries: readonly ResolvedEntry[]): Promise<Set<string>> {
   const oids = new Set(entries.filter(({ mode }) => mode !== IN_INDEX.submodule).map(({ oid }) => oid));
-  const input = [...oids].map((oid) => `${oid}\n`).join('');
-  const answers = await gitText(git, ['cat-file', '--buffer', '--batch-check=ok'], { input });
+  const words = ['cat-file', '--buffer', '--batch-check=ok'];
+  const answers = await gitText(git, words, { input: asLines(oids) });
   return new Set(answers.split('\n').flatMap((line) => /^([0-9a-f]+) missing$/.exec(line)?.[1] ?? []));
 }
 

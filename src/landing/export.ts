@@ -9,7 +9,7 @@ import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { branchTips } from '../git/objects/remote-branches.ts';
 import { shownFiles } from '../git/objects/status.ts';
-import { type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
+import { asLines, type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
@@ -82,7 +82,7 @@ async function commitsNewTo({ repository, git }: Session, remote: string, commit
   const there = await branchTips(repository, remote, async (words) =>
     ((await gitAnswer(git, words)) ?? '').split('\n').filter(Boolean),
   );
-  const input = [commit, ...there.map((tip) => `^${tip}`), ''].join('\n');
+  const input = asLines([commit, ...there.map((tip) => `^${tip}`)]);
   return gitLines(git, ['rev-list', '--ignore-missing', '--stdin'], { input });
 }
 
@@ -104,7 +104,7 @@ async function subjectsOf(git: Git, others: readonly string[]): Promise<string[]
 
 async function branchWith({ git, record: { user_branch: home } }: Session, commits: readonly string[]) {
   if (home === undefined || commits.length === 0) return undefined;
-  const input = [...commits, `^${home}`, ''].join('\n');
+  const input = asLines([...commits, `^${home}`]);
   const lacking = await gitAnswer(git, ['rev-list', '--max-count=1', '--stdin'], { input });
   return lacking === '' ? shortBranch(home) : undefined;
 }

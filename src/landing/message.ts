@@ -7,7 +7,7 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, findRenames } from '../git/objects/raw-diff.ts';
 import { readIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitLines, gitText } from '../git/run/git.ts';
+import { asLines, type Git, gitLines, gitText } from '../git/run/git.ts';
 import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
 import { landingsOf } from '../session/landings.ts';
 import { isAttached, type Landed } from '../session/record.ts';
@@ -166,7 +166,7 @@ async function isOn({ git, record }: Session, one: Landed, target: Landing['targ
 
 async function oldestOf(git: Git, commits: readonly string[]): Promise<Date> {
   const words = ['log', '--no-walk', '--stdin', '--no-show-signature', '--format=%ct'];
-  const times = await gitText(git, words, { input: commits.map((commit) => `${commit}\n`).join('') });
+  const times = await gitText(git, words, { input: asLines(commits) });
   return new Date(Math.min(...times.split('\n').map(Number)) * 1000);
 }
 
@@ -234,9 +234,7 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {
   if (commits.length === 0) return [];
   const options = ['--no-walk=unsorted', '--stdin', '--ignore-missing', '--no-show-signature', '--no-merges'];
-  const output = await gitText(git, ['log', ...options, '-z', '--format=%B'], {
-    input: commits.map((commit) => `${commit}\n`).join(''),
-  });
+  const output = await gitText(git, ['log', ...options, '-z', '--format=%B'], { input: asLines(commits) });
   return output
     .split('\0')
     .map((message) => message.trim())

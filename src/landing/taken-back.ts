@@ -5,7 +5,7 @@ import { isActive } from '../filter/session-file.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { readHeadFile } from '../git/files/head-file.ts';
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
-import { type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/git.ts';
+import { asLines, type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { broughtBySyncs } from '../session/landings.ts';
 import { isNamed, listRecords, type SessionRecord } from '../session/record.ts';
@@ -105,10 +105,9 @@ export async function othersCommits(
   if (commits.length === 0) return [];
   const { git, record } = session;
   const trailer = '%(trailers:key=Agt-Session,valueonly,separator=%x2C)';
-  const args = ['log', '--no-walk=unsorted', '--stdin', '--no-show-signature', '-z'];
-  const output = await gitText(git, [...args, `--format=%H%n${trailer}%n%s`], {
-    input: commits.map((commit) => `${commit}\n`).join(''),
-  });
+  const options = ['--no-walk=unsorted', '--stdin', '--no-show-signature', '-z'];
+  const args = ['log', ...options, `--format=%H%n${trailer}%n%s`];
+  const output = await gitText(git, args, { input: asLines(commits) });
   // The reflog of a session from elsewhere lacks what it had there.
   const own = record.from === undefined && record.moved === undefined ? await ownCommits(session) : undefined;
   const found: OthersCommit[] = [];

@@ -1,5 +1,5 @@
 /** The commits between many tips, read by one git, so that any two of the tips can be compared without git. */
-import type { Git } from '../git/run/git.ts';
+import { asLines, type Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 
 export interface GraphCommit {
@@ -107,9 +107,7 @@ export function readCommitGraph(git: Git, tips: readonly string[]): CommitGraph 
   const shared = askGitSync(git, ['merge-base', '--octopus', ...distinct])
     ?.toString()
     .trim();
-  const input = [...distinct, ...(shared === undefined ? [] : [`^${shared}`])]
-    .map((line) => `${line}\n`)
-    .join('');
+  const input = asLines([...distinct, ...(shared === undefined ? [] : [`^${shared}`])]);
   const options = ['--topo-order', '--no-show-signature', '--no-mailmap', '--stdin'];
   const args = ['log', ...options, '--format=%H%x09%P%x09%at %ae'];
   const listed = askGitSync(git, args, { input })?.toString('latin1') ?? '';

@@ -2,7 +2,7 @@
  * A rebase and an amend keep the author and the time of a commit. Several commits of one second differ in their changes or
  * their subjects. agt takes none for the form of another one if it has to guess.
  */
-import type { Git } from '../git/run/git.ts';
+import { asLines, type Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Landed } from '../session/record.ts';
 import { readPatches } from './patches.ts';
@@ -203,8 +203,8 @@ const LOG = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at 
 /** Of the commits that are still there. */
 export function listRows(git: Git, words: readonly string[], revisions: readonly string[]): Row[] {
   if (revisions.length === 0) return [];
-  const input = [...revisions, ''].join('\n');
-  return rowsOf(askGitSync(git, [...LOG, ...words, '--ignore-missing', '--stdin'], { input }));
+  const all = [...LOG, ...words, '--ignore-missing', '--stdin'];
+  return rowsOf(askGitSync(git, all, { input: asLines(revisions) }));
 }
 
 function rowsOf(output: Buffer | undefined): Row[] {

@@ -1,6 +1,6 @@
 /** Commits of accepted work that the branch has lost since, as by a reset, or has reverted: a few processes for all of them. */
 import { branchNamespaces } from '../filter/agent-refs.ts';
-import type { Git } from '../git/run/git.ts';
+import { asLines, type Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import { landingsOf } from '../session/landings.ts';
@@ -132,8 +132,7 @@ export function revertsSince(git: Git, tip: string, landed: Landed): string[] {
 }
 
 function linesOf(git: Git, words: readonly string[], revisions: Iterable<string>): Set<string> {
-  const input = [...revisions, ''].join('\n');
-  const output = askGitSync(git, [...words, '--ignore-missing', '--stdin'], { input });
+  const output = askGitSync(git, [...words, '--ignore-missing', '--stdin'], { input: asLines(revisions) });
   return new Set(output?.toString().split('\n').filter(Boolean));
 }
 

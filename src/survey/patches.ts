@@ -1,7 +1,7 @@
 /** The changes of many commits, as git-patch-id(1) names them, and their counts: one process for all. */
 import { openHash } from '../git/objects/hash.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
-import type { Git } from '../git/run/git.ts';
+import { asLines, type Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 
 export interface Patch {
@@ -18,7 +18,7 @@ export interface Patch {
 export function readPatches(git: Git, pairs: readonly string[]): Map<string, Patch> | undefined {
   const args = ['diff-tree', '--stdin', '--always', '-r', '-p', '--full-index', '--no-renames'];
   const options = ['--no-ext-diff', '--no-textconv', '--no-color'];
-  const input = pairs.map((pair) => `${pair}\n`).join('');
+  const input = asLines(pairs);
   const output = askGitSync(withoutIndex(git), [...args, ...options], { input })?.toString('latin1');
   if (output === undefined) return undefined;
   const texts = output.split(/^(?=[0-9a-f]{40}(?:[0-9a-f]{24})?\n)/m);

@@ -5,7 +5,7 @@ import { isReadableHead } from '../git/files/head-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { blockedWorktrees, parseWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import type { Git } from '../git/run/git.ts';
+import { asLines, type Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -59,7 +59,7 @@ export function countSnapshots(
 ): Map<string, number> {
   const tips = chains.flatMap(({ tip, ends }) => [tip, ...ends.map((oid) => `^${oid}`)]);
   const options = ['--no-show-signature', '--no-mailmap', '--format=%H %ae %P'];
-  const input = [...new Set(tips)].map((line) => `${line}\n`).join('');
+  const input = asLines(new Set(tips));
   const output =
     askGitSync(git, ['log', '--first-parent', ...options, '--stdin'], { input })?.toString() ?? '';
   const parents = new Map<string, string | undefined>();

@@ -5,7 +5,7 @@
 import { snapshotNamespaces, TIPS } from '../filter/agent-refs.ts';
 import { readCommits } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
-import { type Git, gitLines } from '../git/run/git.ts';
+import { asLines, type Git, gitLines } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -253,7 +253,7 @@ async function snapshotsOfAll(
 /** Commits of the histories of sessions, oldest first. */
 async function listCommits(git: Git, records: readonly SessionRecord[], tips: readonly string[]) {
   const ends = records.flatMap((record) => snapshotRefs(record).base ?? []);
-  const input = [...tips, ...ends.map((oid) => `^${oid}`)].map((line) => `${line}\n`).join('');
+  const input = asLines([...tips, ...ends.map((oid) => `^${oid}`)]);
   const words = ['--first-parent', '--date-order', '--reverse', '--ignore-missing', '--fixed-strings'];
   const filter = '--grep=Agt-Session: ';
   return gitLines(git, ['rev-list', ...words, filter, '--stdin'], { input });

@@ -12,7 +12,7 @@ import { EXIT } from '../errors.ts';
 import { findObjects, readContents, readObject } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
-import { endOf, FSYNC_ARGS, type Git, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
+import { asLines, endOf, FSYNC_ARGS, type Git, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
 import type { Part } from '../session/share-file.ts';
 import { type Bytes, type Keys, openStream, type Recipients, sealStream } from './keys.ts';
 import { AS_IT_IS } from './remote.ts';
@@ -81,8 +81,7 @@ export async function areHere(git: Git, commits: readonly string[]): Promise<boo
 
 /** Lines for git rev-list. */
 export function rangeOf(commits: readonly string[], without: readonly string[]): string {
-  const words = new Set([...commits, ...without.map((commit) => `^${commit}`)]);
-  return [...words].map((word) => `${word}\n`).join('');
+  return asLines(new Set([...commits, ...without.map((commit) => `^${commit}`)]));
 }
 
 /** Of the commits that `without` leads to, those on which these build. */

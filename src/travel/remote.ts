@@ -6,7 +6,7 @@ import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
 import { branchTips } from '../git/objects/remote-branches.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
-import { type Git, gitLines, runGit } from '../git/run/git.ts';
+import { asLines, type Git, gitLines, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { didYouMean } from '../similar.ts';
 
@@ -47,8 +47,7 @@ export async function fetchRefs(
 ): Promise<void> {
   if (refs.length === 0) return;
   const apart = isApart ? ['-c', 'fetch.negotiationAlgorithm=noop'] : [];
-  const input = refs.map((ref) => `${ref}\n`).join('');
-  await askRemote(git, remote, [...apart, ...FETCH, '--stdin', '--', remote], input);
+  await askRemote(git, remote, [...apart, ...FETCH, '--stdin', '--', remote], asLines(refs));
 }
 
 const FETCH = [

@@ -12,7 +12,7 @@ import { readObjects } from '../git/objects/object-reader.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { isDirectory, Trees } from '../git/objects/trees.ts';
-import { fieldsOf, type Git, gitFailed, gitText, runGit } from '../git/run/git.ts';
+import { fieldsOf, type Git, gitFailed, gitLines, runGit } from '../git/run/git.ts';
 import { withParents } from '../maintenance/retention/rewrite.ts';
 import { onceForEach } from '../once.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -56,7 +56,7 @@ export async function withoutIgnored(
 /** Those on which a commit stands are before it. `raw`: one byte per character. A commit without manifest is no snapshot. */
 async function readMoments(git: Git, range: string) {
   const words = ['rev-list', '--topo-order', '--reverse', '--stdin'];
-  const listed = (await gitText(git, words, { input: range })).split('\n').filter(Boolean);
+  const listed = await gitLines(git, words, { input: range });
   const contents = await readCommits(git, listed);
   const names = listed.map((commit) => `${commit}:${OWN.manifest}`);
   const manifests = await readObjects(git, names);

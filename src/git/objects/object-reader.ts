@@ -8,7 +8,7 @@ import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { AgtError, EXIT } from '../../errors.ts';
-import { type Git, gitBytes, requireUsable, resolveObject, runGit, spawnGit } from '../run/git.ts';
+import { asLines, type Git, gitBytes, requireUsable, resolveObject, runGit, spawnGit } from '../run/git.ts';
 
 export interface FoundObject {
   readonly oid: string;
@@ -235,7 +235,7 @@ class BatchProcess {
 
 /** The output for commands such as `info REV`. When the promise is returned, git has its input. */
 export function runBatchCommand(git: Git, commands: readonly string[]): Promise<Buffer> {
-  return gitBytes(git, BATCH_COMMAND, { input: commands.map((command) => `${command}\n`).join('') });
+  return gitBytes(git, BATCH_COMMAND, { input: asLines(commands) });
 }
 
 const LINE_BREAK = 10;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
 import { unlessMissing } from '../../errors.ts';
-import { type Git, gitBytes } from '../run/git.ts';
+import { asLines, type Git, gitBytes } from '../run/git.ts';
 import { type LooseObject, listLooseObjects, listPacks, type Pack } from './object-store.ts';
 
 /** In a partial clone git neither lists nor fetches objects that a promisor has. Elsewhere that option has no effect. */
@@ -20,7 +20,7 @@ export async function reachableObjects(
   others: readonly string[] = [],
 ): Promise<string[]> {
   if (roots.length === 0) return [];
-  const input = [...roots, ...others.map((name) => `^${name}`)].map((name) => `${name}\n`).join('');
+  const input = asLines([...roots, ...others.map((name) => `^${name}`)]);
   const listed = await gitBytes(git, [...LIST_OBJECTS, '--ignore-missing', '--stdin'], { input });
   return splitLines(listed);
 }
@@ -28,10 +28,8 @@ export async function reachableObjects(
 /** Bytes that each object takes on disk: compressed, and as a delta if git stores it so. */
 export async function sizesOnDisk(git: Git, oids: readonly string[]): Promise<number[]> {
   if (oids.length === 0) return [];
-  const input = oids.map((oid) => `${oid}\n`).join('');
-  const answers = await gitBytes(git, ['cat-file', '--batch-check=%(objectsize:disk)', '--buffer'], {
-    input,
-  });
+  const words = ['cat-file', '--batch-check=%(objectsize:disk)', '--buffer'];
+  const answers = await gitBytes(git, words, { input: asLines(oids) });
   return splitLines(answers).map((answer) => Number(answer) || 0);
 }
 

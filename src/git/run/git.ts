@@ -217,6 +217,11 @@ export async function gitLines(git: Git, args: readonly string[], options?: RunO
   return (await gitText(git, args, options)).split('\n').filter((line) => line !== '');
 }
 
+/** For the standard input of a git that reads lines. */
+export function asLines(words: Iterable<string>): string {
+  return Array.from(words, (word) => `${word}\n`).join('');
+}
+
 export async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
   return (await gitAnswer(git, ['merge-base', '--is-ancestor', older, newer])) !== undefined;
 }
@@ -230,8 +235,7 @@ export function resolveObject(git: Git, name: string): Promise<string | undefine
 export async function updateRefs(git: Git, lines: readonly string[], reason?: string): Promise<void> {
   if (lines.length === 0) return;
   const message = reason === undefined ? [] : ['-m', reason];
-  const input = lines.map((line) => `${line}\n`).join('');
-  await gitText(git, [...FSYNC_ARGS, 'update-ref', ...message, '--stdin'], { input });
+  await gitText(git, [...FSYNC_ARGS, 'update-ref', ...message, '--stdin'], { input: asLines(lines) });
 }
 
 /** Its upstream and other settings, as `git branch -d` deletes them. There may be none. */

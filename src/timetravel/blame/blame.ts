@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../../git/run/git.ts';
+import { asLines, type Git, gitAnswer, gitLines, gitText, resolveObject } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
@@ -196,7 +196,7 @@ export async function originsOfLost(repository: Repository, tip: string, lines: 
 /** By the commits whose messages name any. */
 async function sessionsNamedBy(git: Git, commits: readonly string[]): Promise<Map<string, SessionId[]>> {
   const words = ['log', '--no-walk=unsorted', '--stdin', '--no-show-signature', '-z', '--format=%H%n%B'];
-  const input = commits.map((commit) => `${commit}\n`).join('');
+  const input = asLines(commits);
   const found = await gitText(git, [...words, '--fixed-strings', '--grep=Agt-Session: '], { input });
   const messages = found.split('\0').filter((message) => message !== '');
   return new Map(

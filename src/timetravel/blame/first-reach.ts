@@ -1,10 +1,10 @@
 /** Which of several commits, in their order, is the first to have a commit below it. */
-import { type Git, gitText } from '../../git/run/git.ts';
+import { asLines, type Git, gitText } from '../../git/run/git.ts';
 
 /** By commit. `ends`: as rev-list takes them. */
 export async function readParents(git: Git, ends: readonly string[]): Promise<Map<string, string[]>> {
-  const input = ends.map((line) => `${line}\n`).join('');
-  const listed = await gitText(git, ['rev-list', '--parents', '--ignore-missing', '--stdin'], { input });
+  const words = ['rev-list', '--parents', '--ignore-missing', '--stdin'];
+  const listed = await gitText(git, words, { input: asLines(ends) });
   const rows = listed.split('\n').map((line) => line.split(' '));
   return new Map(rows.map(([commit = '', ...parents]) => [commit, parents]));
 }
