@@ -7,7 +7,7 @@ import { type FolderAccess, folderId } from '../folders/store.ts';
 import { agtDirectory, folderStore } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent, markFailed, noteAgent } from '../running/marks.ts';
-import { isBusy } from '../session/lock.ts';
+import { unlessBusy } from '../session/lock.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { autocommit, captureFolder } from '../triggers/autocommit.ts';
@@ -83,12 +83,4 @@ export function folderPlace(
     },
     failTurn: async () => {}, // it has no states
   };
-}
-
-export async function unlessBusy(action: () => Promise<unknown>): Promise<void> {
-  try {
-    await action();
-  } catch (error) {
-    if (!isBusy(error)) throw error;
-  }
 }

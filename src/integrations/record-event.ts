@@ -13,6 +13,7 @@ import type { Repository } from '../repository/repository.ts';
 import { endOwnership, takeOwnership } from '../running/marks.ts';
 import { sweep } from '../running/sweep.ts';
 import { callsAtWork, conversationName, forgetCalls, noteCall } from '../session/calls-at-work.ts';
+import { unlessBusy } from '../session/lock.ts';
 import { ownerOf } from '../session/owner.ts';
 import { Session } from '../session/session.ts';
 import { copyTranscriptInto, noteTranscript } from '../session/transcript-copy.ts';
@@ -31,7 +32,7 @@ import {
 } from './event.ts';
 import type { Integration } from './integration.ts';
 import { noteState } from './note-state.ts';
-import { type Place, unlessBusy } from './place.ts';
+import type { Place } from './place.ts';
 import { sweepWorktrees } from './worktrees.ts';
 
 export interface RecordRequest {

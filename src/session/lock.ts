@@ -156,6 +156,13 @@ export function isBusy(error: unknown): boolean {
   return error instanceof AgtError && error.exitCode === EXIT.busy;
 }
 
+/** Does nothing where another process is at work. */
+export async function unlessBusy(action: () => Promise<unknown>): Promise<void> {
+  await action().catch((error: unknown) => {
+    if (!isBusy(error)) throw error;
+  });
+}
+
 /** git needs a moment to replace refs or packs. */
 const CHANGE_PAUSE_MS = 200;
 const CHANGE_ATTEMPTS = 5;

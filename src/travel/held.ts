@@ -6,7 +6,7 @@ import { type Git, gitAnswer, gitLines, isAncestor, runGit } from '../git/run/gi
 import { onceForEach } from '../once.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
-import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
+import { type LockedSession, unlessBusy, withSessionLock } from '../session/lock.ts';
 import { inState, placeOfAway } from '../session/operation.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -158,8 +158,6 @@ export async function noteHolders(repository: Repository, remote: string, shares
       if (record?.away?.remote === remote && record.away.holder?.since === away?.holder?.since)
         session.write({ ...record, away: { remote, holder } });
     };
-    await withSessionLock({ repository, id }, note, { waitMs: 0, mount: false }).catch((error: unknown) => {
-      if (!isBusy(error)) throw error;
-    });
+    await unlessBusy(() => withSessionLock({ repository, id }, note, { waitMs: 0, mount: false }));
   }
 }

@@ -13,7 +13,7 @@ import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-
 import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
-import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
+import { isBusy, type LockedSession, unlessBusy, withSessionLock } from '../session/lock.ts';
 import { awayError, refuseAway, unfinishedError } from '../session/operation.ts';
 import { recordToPush } from '../session/push-later.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
@@ -241,7 +241,7 @@ export async function pushInBackground({ repository, id }: Session, request: Lat
     const record = await recordToPush(opened, id);
     return record && new Session(opened, record);
   };
-  await withLock(lock, `the push of session "${id}"`, async () => {
+  const push = async () => {
     for (let before = await wanted(); before !== undefined; before = await wanted()) {
       const every = 1000 * before.repository.settings.pushEvery;
       const last = Date.parse(readShares(before).copies[0]?.pushed_at ?? '') || 0;
@@ -249,9 +249,8 @@ export async function pushInBackground({ repository, id }: Session, request: Lat
       const session = await wanted();
       if (session === undefined || !(await tryPush(session, request))) return;
     }
-  }).catch((error: unknown) => {
-    if (!isBusy(error)) throw error;
-  });
+  };
+  await unlessBusy(() => withLock(lock, `the push of session "${id}"`, push));
 }
 
 /** Whether there may be more to send. A failure is for `agt status`. The next snapshot tries again. */
