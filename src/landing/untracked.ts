@@ -111,7 +111,7 @@ function judge(sandbox: string, paths: readonly string[]): UntrackedFile[] {
 
 function doubtOf(path: string, size: number, below: ReadonlyMap<string, number>): string | undefined {
   const isFilled = (directory: string) => {
-    const name = nameOf(directory);
+    const name = basename(directory);
     const count = below.get(directory) ?? 0;
     return DEPENDENCIES.test(name) || (MAYBE_DEPENDENCIES.test(name) && count >= MANY_FILES);
   };
@@ -122,11 +122,7 @@ function doubtOf(path: string, size: number, below: ReadonlyMap<string, number>)
 }
 
 export function looksSecret(path: string): boolean {
-  return SECRET.test(nameOf(path));
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
+  return SECRET.test(basename(path));
 }
 
 export const COMMITS_ALONE = "or take the agent's commits alone: --committed-only";
