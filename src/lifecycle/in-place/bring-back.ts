@@ -2,8 +2,7 @@
  * Brings the checkout back at the end of a session: files, repositories inside, index and HEAD as the user had them, on
  * top of what has come to the branch meanwhile. HEAD is the last to change. After a kill, the same steps are taken again.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { withIndexCopy } from '../../autocommit/staged-index.ts';
 import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -194,11 +193,9 @@ async function withHeldByGit(
   });
   if (paths.length === 0) return { from, to: snapshot };
   return withIndexCopy(gitDir(place), current, async (copy) => {
-    const worktree = join(dirname(copy), 'worktree');
-    mkdirSync(worktree);
     const asWritten = (raw: Buffer, name: string) => {
       writeFileSync(name, raw);
-      return writtenFiles(inScratch(git, gitDir(place), name, worktree), raw, oidLength, paths);
+      return writtenFiles(inScratch(git, gitDir(place), name), raw, oidLength, paths);
     };
     const before = await asWritten(current, copy);
     const after = await asWritten(wanted, `${copy}-wanted`);

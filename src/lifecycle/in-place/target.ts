@@ -50,9 +50,7 @@ export async function planTarget(
   if (withWork && landed.length === 0)
     return { snapshot: first, index: raw.length === 0 ? undefined : raw, submodules, conflicts: [] };
   return withIndexCopy(gitDir(place), raw, async (copy) => {
-    const worktree = join(dirname(copy), 'worktree');
-    mkdirSync(worktree);
-    const scratch = inScratch(git, gitDir(place), copy, worktree);
+    const scratch = inScratch(git, gitDir(place), copy);
     if (raw.length === 0) await gitText(scratch, ['read-tree', '--empty']);
     const conflicts = new Set<string>(withWork ? replaced : []);
     if (!withWork) {
@@ -102,8 +100,11 @@ function isSubmodule({ before, after }: DiffEntry): boolean {
   return before?.mode === SUBMODULE || after?.mode === SUBMODULE;
 }
 
-export function inScratch(git: Git, directory: string, index: string, worktree: string): Git {
+/** With a worktree beside the index, which is empty at first. */
+export function inScratch(git: Git, directory: string, index: string): Git {
   const { env, ...scratch } = withIndex(git, index);
+  const worktree = join(dirname(index), 'worktree');
+  mkdirSync(worktree, { recursive: true });
   return { ...scratch, cwd: worktree, env: { ...env, GIT_DIR: directory, GIT_WORK_TREE: worktree } };
 }
 

@@ -60,7 +60,7 @@ export async function asCheckedOut(
   const changes = await diffTrees(git, tree, after.tree, { paths: ['sandbox'], countLines: false });
   const paths = changes.flatMap(({ path, before }) => (before ? path.slice('sandbox/'.length) : []));
   const file = join(dir, 'index');
-  const index = inScratch(git, commonDir, file, dir);
+  const index = inScratch(git, commonDir, file);
   await gitText(index, ['read-tree', `${tree}:sandbox`]);
   const files = await writtenFiles(index, readFileSync(file), tree.length / 2, paths);
   const edits = [...files].map(([path, entry]): IndexEdit => [`sandbox/${path}`, entryOf(entry)]);
