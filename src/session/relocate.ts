@@ -182,10 +182,9 @@ export async function findCheckoutAgain(session: Session): Promise<FoundCheckout
   const { repository, record } = session;
   const checkout = checkoutWith(repository, record.session_id);
   if (checkout === undefined) return undefined;
-  const usual = join(await repository.sessionsDir(), record.session_id, 'sandbox');
   // A copy leaves the session folder to the original.
   const isOwn = session.place !== 'elsewhere' && isThere(session.folder);
-  const sandbox = isOwn ? record.sandbox : usual;
+  const sandbox = isOwn ? record.sandbox : await usualPlace(session);
   const found = lstatSync(sandbox, { throwIfNoEntry: false });
   return found === undefined || found.isSymbolicLink() ? { checkout, sandbox } : undefined;
 }
