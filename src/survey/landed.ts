@@ -8,7 +8,7 @@ import type { Landed, SessionRecord } from '../session/record.ts';
 import { readCommitGraph } from './commit-graph.ts';
 import { findForms, nameNow, readReflog, withParts } from './forms.ts';
 import { remoteBranches } from './merged.ts';
-import type { Refs } from './refs.ts';
+import { readRefs } from './refs.ts';
 import { findReverts } from './reverts.ts';
 
 export interface Fate {
@@ -39,12 +39,18 @@ export function withFates(landed: readonly Landed[], fates: ReadonlyMap<string, 
   return landed.map((one) => [one, fates.get(one.commit) ?? STANDS] as const);
 }
 
+/** Onto which they were accepted. */
+export function branchesOf(records: readonly SessionRecord[]): string[] {
+  return records.flatMap(({ landed }) => landingsOf(landed).map(({ onto }) => onto));
+}
+
 /** By commit; those that stand are not in it. An acceptance of several commits stands if each of them does. */
 export function findFates(
-  { git, prefixes }: Repository,
+  repository: Repository,
   records: readonly SessionRecord[],
-  refs: Refs,
+  refs = readRefs(repository, [], branchesOf(records)),
 ): ReadonlyMap<string, Fate> {
+  const { git, prefixes } = repository;
   const whole = records.flatMap(({ landed, moved }) =>
     landingsOf(landed).map((one) => ({ ...one, hasMoved: moved !== undefined })),
   );

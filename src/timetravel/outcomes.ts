@@ -4,7 +4,6 @@ import { landingsOf } from '../session/landings.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
 import { type Fate, findFates, neverHad, STANDS } from '../survey/landed.ts';
-import { readRefs } from '../survey/refs.ts';
 import type { ActivityRequest, AllAuthors } from './activity.ts';
 
 /** A part of a session has landed, this was taken back, or the session has failed or ended. */
@@ -43,8 +42,7 @@ export function readOutcomes(
   const shown = new Set(outcomes.flatMap(({ landed, session }) => (landed === undefined ? [] : session)));
   if (shown.size === 0) return outcomes;
   const landed = records.filter(({ session_id: id }) => shown.has(id));
-  const branches = landed.flatMap((record) => landingsOf(record.landed).map(({ onto }) => onto));
-  const fates = findFates(repository, landed, readRefs(repository, [], branches));
+  const fates = findFates(repository, landed);
   return outcomes.map((one) => ({ ...one, fate: fates.get(one.landed?.commit ?? '') ?? one.fate }));
 }
 

@@ -7,12 +7,10 @@ import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding, Preview } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { agtInFolder } from '../../session/advised-commands.ts';
-import { landingsOf } from '../../session/landings.ts';
 import { hasCommitted, listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { findFates } from '../../survey/landed.ts';
-import { readRefs } from '../../survey/refs.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
 import { copiesOnRemotes, type Debt, debtOf, wantedRemote } from '../../travel/held.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
@@ -204,8 +202,7 @@ async function lostOf(repository: Repository, records: readonly SessionRecord[])
   const copies = copiesOnRemotes(repository);
   if (wantedRemote(repository, copies) === undefined) return [];
   const candidates = records.filter((one) => isEnded(one) && !copies.has(one.session_id));
-  const branches = candidates.flatMap(({ landed }) => landingsOf(landed).map(({ onto }) => onto));
-  const fates = findFates(repository, candidates, readRefs(repository, [], branches));
+  const fates = findFates(repository, candidates);
   const isOver = ({ state, landed }: SessionRecord) =>
     state === 'rejected' ||
     (state === 'accepted' && !landed?.in_part && !fates.get(landed?.commit ?? '')?.isLost);
