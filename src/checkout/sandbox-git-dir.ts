@@ -3,7 +3,7 @@ import { lstatSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-file.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, attempt } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { parseIndex, summarizeIndex } from '../git/files/index-file.ts';
 import { newestEntry, type StatOf, withStatData } from '../git/files/index-stat.ts';
@@ -88,13 +88,11 @@ export function readIndex(gitDir: string): Buffer | undefined {
 
 /** Undefined if there is no index that git could read as it is. */
 function digestOnDisk(gitDir: string, oidLength: number): string | undefined {
-  try {
+  return attempt(() => {
     const bytes = readIndex(gitDir);
     const summary = bytes === undefined || bytes.length === 0 ? undefined : summarizeIndex(bytes, oidLength);
     return summary?.split === false ? summary.digest : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 export function requireGitDir(sandbox: string): string {

@@ -9,7 +9,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { requireSpace } from '../disk/free-space.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { stateHome } from '../disk/state-home.ts';
-import { AgtError, errorCode, succeeds } from '../errors.ts';
+import { AgtError, attempt, errorCode, succeeds } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { storeName } from '../filter/store-name.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
@@ -176,14 +176,13 @@ async function readBaseline(user: Repository, folder: string): Promise<Baseline 
   if (gitDir === undefined) return undefined;
   const hash = await gitAnswer(inDirectory(user.git, folder), ['rev-parse', '--show-object-format']);
   if (hash !== 'sha1' && hash !== 'sha256') return undefined;
-  try {
+  // There may be no index, or a damaged one.
+  return attempt(() => {
     const index = readIndexBytes(gitDir);
     const { split, entries } = parseIndex(index.bytes, hash === 'sha256' ? 32 : 20);
     const size = entries.reduce((sum, { offset }) => sum + index.bytes.readUInt32BE(offset + SIZE_OFFSET), 0);
     return split ? undefined : { user, folder, hash, index, size };
-  } catch {
-    return undefined; // no index, or a damaged one
-  }
+  });
 }
 
 /**

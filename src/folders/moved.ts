@@ -79,12 +79,10 @@ export function giveBackMoved(store: string, folder: string, storeOf: (folder: s
 
 function findBeside(folder: string, identity: string): string | undefined {
   const parent = dirname(folder);
-  try {
+  return attempt(() => {
     const directories = readdirSync(parent, { withFileTypes: true }).filter((one) => one.isDirectory());
     return directories.map(({ name }) => join(parent, name)).find((path) => birthOf(path) === identity);
-  } catch {
-    return undefined; // agt may not list the directory
-  }
+  });
 }
 
 function isMovedNow(store: string): boolean {
@@ -116,10 +114,8 @@ function moveStore(old: string, record: SessionRecord, folder: string, store: st
 /** Undefined if it cannot be read: such a store is left alone. */
 function readRecordOf(store: string): SessionRecord | undefined {
   const directory = recordsDirectory(agtDirectory(store));
-  try {
+  return attempt(() => {
     const [name = ''] = readdirSync(directory).filter((one) => one.endsWith('.json'));
     return parseSessionFile(readFileSync(join(directory, name), 'utf8')) as SessionRecord | undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }

@@ -2,18 +2,17 @@
 import { fstatSync, readSync, statSync, writeSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { isatty } from 'node:tty';
-import { errorCode } from '../errors.ts';
+import { attempt, errorCode } from '../errors.ts';
 import { once } from '../once.ts';
 import { pause } from './wait.ts';
 
 /** `isatty` loads node:tty: a file, a pipe or /dev/null need not wait for it. */
 export function isTerminal(fd: 0 | 1 | 2): boolean {
-  try {
+  const found = attempt(() => {
     const stat = fstatSync(fd);
     return stat.isCharacterDevice() && stat.rdev !== statSync(devNull).rdev && isatty(fd);
-  } catch {
-    return false; // it is closed
-  }
+  });
+  return found === true; // it may be closed
 }
 
 /** Bytes for what may be no UTF-8. */

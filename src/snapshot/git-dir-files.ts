@@ -7,7 +7,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { insideCheck } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { readNoFollow } from '../disk/read-file.ts';
-import { errorCode, failureReason, isAgtError } from '../errors.ts';
+import { attempt, errorCode, failureReason, isAgtError } from '../errors.ts';
 import { openHash } from '../git/objects/hash.ts';
 
 /** All paths are relative to the git directory, one byte per character. */
@@ -97,12 +97,11 @@ function operationIn(present: ReadonlySet<string>, files: ReadonlyMap<string, Bu
 
 /** The operation in progress, without reading the other files; null if there is none or agt cannot tell. */
 export function readOperation(gitDir: string): string | null {
-  try {
+  const found = attempt(() => {
     const present = new Set(readdirSync(gitDir));
     return operationIn(present, readFiles(gitDir, present.has('sequencer') ? [SEQUENCE] : []).files);
-  } catch {
-    return null;
-  }
+  });
+  return found ?? null;
 }
 
 /** `wanted`: files, and directories with all that is in them. */

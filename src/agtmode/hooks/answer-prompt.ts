@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { namelessFile } from '../../disk/nameless-file.ts';
 import { realPath } from '../../disk/real-path.ts';
-import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { AgtError, attempt, EXIT, formatError, usageError } from '../../errors.ts';
 import { readSessionFile } from '../../filter/session-file.ts';
 import { hasStore } from '../../folders/store.ts';
 import type { PromptEvent } from '../../integrations/event.ts';
@@ -254,9 +254,7 @@ async function inFolderMadeAgain<T>(folder: string, action: () => Promise<T>): P
 }
 
 function removeEmpty(directories: readonly string[]): void {
-  try {
+  attempt(() => {
     for (const directory of directories) rmdirSync(directory);
-  } catch {
-    // it has files
-  }
+  }); // it has files
 }

@@ -9,7 +9,7 @@ import { copyFileSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { readRegularFile } from '../../disk/read-file.ts';
-import { attempt } from '../../errors.ts';
+import { attempt, succeeds } from '../../errors.ts';
 import { listRegistrations } from '../../git/files/discover-repository.ts';
 import { looseRefNames, OF_WORKTREE } from '../../git/files/ref-files.ts';
 import type { View } from './view.ts';
@@ -59,11 +59,8 @@ function copySpecialRefs(from: string, to: string): void {
 /** A link to the same file, if the directories are on one file system: git asks for a regular file. */
 function copyLog(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true });
-  try {
-    linkSync(from, to);
-  } catch {
-    attempt(() => copyFileSync(from, to)); // no log, or one that git could not read either
-  }
+  if (succeeds(() => linkSync(from, to))) return;
+  attempt(() => copyFileSync(from, to)); // no log, or one that git could not read either
 }
 
 function write(path: string, text: string): void {

@@ -9,7 +9,7 @@ import { type FSWatcher, lstatSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { entriesOf } from '../../disk/folder-entries.ts';
 import { systemPath } from '../../disk/long-path.ts';
-import { attempt } from '../../errors.ts';
+import { attempt, succeeds } from '../../errors.ts';
 import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE, readIgnoreFile } from '../../snapshot/ignore-file.ts';
@@ -117,11 +117,8 @@ export function watchFolder(folder: string, sandbox: string, onChange: () => voi
     const before = children.get(name);
     if (before !== undefined) closeAll(before);
     children.delete(name);
-    try {
-      add(children, name, `${path}/${name}`);
-    } catch {
-      mustRebuild = true; // a limit of the kernel is reached: the rebuild reports it
-    }
+    // A limit of the kernel may be reached: the rebuild reports it.
+    if (!succeeds(() => add(children, name, `${path}/${name}`))) mustRebuild = true;
   };
 
   rebuild();
