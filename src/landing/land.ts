@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT, isAgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { editIndex, editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { editIndex, editTree, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitFailed, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
@@ -23,7 +23,7 @@ import { BEFORE_ACCEPT } from '../snapshot/format.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptRequest, Landing, LandingPlan, NewPlan } from './accept-request.ts';
 import { hasHook, makeCommit, requireHook } from './make-commit.ts';
-import { settleMove } from './recover.ts';
+import { indexEdits, settleMove } from './recover.ts';
 import type { Workbench } from './workbench.ts';
 
 /** @throws AgtError; then branch and worktree are as before. */
@@ -124,7 +124,7 @@ async function bringAlong(worktree: Git, { from, tree, base = from, present = []
   const git = withUsersPrograms(worktree);
   const args = ['read-tree', '-m', '-u', base, tree];
   reportProgress('bringing the worktree along');
-  await editIndex(git, editsOf(present), tree.length).catch((error: AgtError) => {
+  await editIndex(git, indexEdits(present, 'entry'), tree.length).catch((error: AgtError) => {
     throw cannotFollow(git, error);
   });
   failurePoint('landing: index has what is there');
@@ -138,14 +138,10 @@ async function bringAlong(worktree: Git, { from, tree, base = from, present = []
   if (present.length > 0) await runGit(git, ['update-index', '-q', '--refresh'], { detached: true });
 }
 
-function editsOf(present: readonly Present[]): IndexEdit[] {
-  return present.map(({ path, entry }) => [path, entry]);
-}
-
 /** git passes over files that are in the index as in both trees. */
 function baseWith(repository: Repository, tree: string, present: readonly Present[]): Promise<string> {
   return withScratchObjects(repository, ({ dir }) =>
-    editTree(withIndex(repository.git, join(dir, 'index')), { tree }, editsOf(present)),
+    editTree(withIndex(repository.git, join(dir, 'index')), { tree }, indexEdits(present, 'entry')),
   );
 }
 

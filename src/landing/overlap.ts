@@ -7,7 +7,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, errorCode, plural, someLines } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, entryOf } from '../git/objects/raw-diff.ts';
-import { editIndex, type IndexEdit, readIndex, withIndex } from '../git/objects/scratch-index.ts';
+import { editIndex, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { readStatus } from '../git/objects/status.ts';
 import { fieldsOf, type Git, gitAnswer, gitBytes, runGit } from '../git/run/git.ts';
@@ -15,6 +15,7 @@ import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Present } from '../session/state.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
+import { indexEdits } from './recover.ts';
 
 /** A merge of git, but no fast-forward, refuses any staged file. @throws AgtError that names them and the way out */
 export async function refuseStaged(
@@ -87,10 +88,7 @@ async function findPresent(
   if (written.length === 0) return gone;
   return withScratchObjects(repository, async ({ dir }) => {
     const index = withIndex(git, join(dir, 'index'));
-    await editIndex(
-      index,
-      written.map(({ path, entry }): IndexEdit => [path, entry]),
-    );
+    await editIndex(index, indexEdits(written, 'entry'));
     await runGit(index, ['update-index', '-q', '--refresh']);
     const different = new Set(fieldsOf(await gitBytes(index, ['diff-files', '--name-only', '-z'])));
     return [...gone, ...written.filter(({ path }) => !different.has(path))];

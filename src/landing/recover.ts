@@ -23,7 +23,7 @@ import {
 } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { BranchMove } from '../session/state.ts';
+import type { BranchMove, Present } from '../session/state.ts';
 
 /** Whether the branch has moved. If not, the worktree is as it was before, but for later changes by the user. */
 export async function settleMove(repository: Repository, move: BranchMove): Promise<boolean> {
@@ -58,12 +58,13 @@ async function bringBack(git: Git, move: BranchMove, places: readonly string[]):
   // If git has written the index, it can go back as it went. It refuses if the user has changed such a file since.
   await runGit(git, ['read-tree', '-m', '-u', tree, base], { detached: true });
   await undoFiles(git, changes);
-  await editIndex(
-    git,
-    present.map(({ path, was }): IndexEdit => [path, was]),
-    tree.length,
-  );
+  await editIndex(git, indexEdits(present, 'was'), tree.length);
   failurePoint('landing: worktree brought back');
+}
+
+/** For an index: the files as they are to be in it, or as they were. */
+export function indexEdits(present: readonly Present[], when: 'entry' | 'was'): IndexEdit[] {
+  return present.map((one) => [one.path, one[when]]);
 }
 
 /** The index has the old files, and the disk some of the new ones. */
