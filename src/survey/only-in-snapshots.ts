@@ -45,7 +45,7 @@ export async function findOnlyInSnapshots<T extends Asked>(
     const [last, ...saved] = found.slice(4 * i, 4 * i + 4).map((object) => object?.oid);
     return last === undefined || saved.includes(last) ? [] : saved.map((tree = empty) => `${tree} ${last}`);
   });
-  const differ = await differing(repository, pairs.flat(), empty);
+  const differ = await differing(repository, [...new Set(pairs.flat())], empty);
   return new Map(
     gone.flatMap((one, i) => {
       const [files, ...others] = pairs[i]?.map((pair) => differ.get(pair)) ?? [];

@@ -242,7 +242,8 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const shadow = found.refs.commits.get(record.branch);
   // After a sync, HEAD has commits of a user branch that is gone now.
   const knowsOwn = hasUserBranch || record.user_branch === undefined;
-  const dirty = (files && shownFiles(files).length) ?? compared.inSnapshot?.length;
+  const open = head.commit === undefined ? undefined : (files ?? compared.inSnapshot);
+  const dirty = open && shownFiles(open).length;
   const landings = withFates(newestLandings(record.landed), found.fates);
   const fate = landings[0]?.[1] ?? STANDS;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, compared.inSnapshot !== undefined];

@@ -27,6 +27,31 @@ test('it counts no file that git converts, has under another name, or keeps in a
   expect(row()).toMatchObject({ merge: null, merged: true, diff: { files: 0 } });
 });
 
+test('its uncommitted files count as before, if HEAD is known', () => {
+  const { repository, sandbox, id } = makeSession();
+  write(join(sandbox, 'committed'), '1\n');
+  git(sandbox, 'add', '.');
+  git(sandbox, 'commit', '-qm', 'work');
+  write(join(sandbox, 'open'), '1\n');
+  agtOk(repository, 'new', 'landed-in-part');
+  for (const one of ['a', 'b']) write(join(agtOk(repository, 'path', 'landed-in-part'), one), one);
+  const rows = () => {
+    const all = JSON.parse(agtOk(repository, 'list', '--all', '--json'));
+    return all.map(({ ahead, dirty }: { ahead: number; dirty: number }) => [ahead, dirty]);
+  };
+  expect(rows()).toEqual([
+    [1, 1],
+    [0, 2],
+  ]);
+  agtOk(repository, 'remove', id);
+  agtOk(repository, 'accept', 'landed-in-part', '--include', 'a');
+  expect(rows()).toEqual([
+    [1, 1],
+    [null, null],
+  ]);
+  expect(agtOk(repository, 'list', '--all')).toMatch(/^s1 +removed +\+1 +1 +\+2 -0 +- +clean /m);
+});
+
 test('how far a session that has ended is behind is said neither in the list nor in JSON', () => {
   const { repository } = makeSession();
   git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');
