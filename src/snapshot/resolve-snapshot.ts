@@ -1,7 +1,7 @@
 /**
- * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, a commit, its tree, a time, the
- * beginning of a label or prompt. A label wins over an abbreviated object name, because a person chose it. If several
- * snapshots have the label, the newest one wins.
+ * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, the id of a call, a commit, its tree, a
+ * time, the beginning of a label or prompt. A label wins over an abbreviated object name, because a person chose it. If
+ * several snapshots have the label, the newest one wins.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,6 +46,7 @@ async function findByName(
   const text = oneLine(spec); // agt stores labels in this form
   const found =
     history.find(({ label }) => label === text) ??
+    history.find(({ call }) => call?.id === text) ??
     findByAbbreviation(history, spec) ??
     (await findByRevisionOrTime(git, history, spec, text, now));
   return typeof found === 'string' ? (findByBeginning(history, text) ?? found) : found;

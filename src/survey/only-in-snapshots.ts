@@ -32,12 +32,11 @@ export async function findOnlyInSnapshots<T extends Asked>(
   const gone = all.filter(({ facts }) => facts.gitDir === undefined);
   if (gone.length === 0) return new Map();
   const names = gone.flatMap(
-    ({ facts: { record }, head: { commit = record.from_commit }, landed = commit }) => [
-      `${record.branch}:sandbox`,
-      `${commit}^{tree}`,
-      `${landed}^{tree}`,
-      `${REMOTES}${record.exported?.remote}/${record.exported?.branch}^{tree}`,
-    ],
+    ({ facts: { record }, head: { commit = record.from_commit }, landed = commit }) => {
+      const { branch, exported } = record;
+      const sent = exported ? `${REMOTES}${exported.remote}/${exported.branch}` : landed;
+      return [`${branch}:sandbox`, ...[commit, landed, sent].map((one) => `${one}^{tree}`)];
+    },
   );
   const found = await findObjects(repository.git, names);
   const empty = await emptyTree(repository.git);

@@ -4,7 +4,7 @@ import { snapshotRefs } from '../../src/session/record.ts';
 import { resolveSnapshot } from '../../src/snapshot/resolve-snapshot.ts';
 import { openSession } from '../harness/opened.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { git, write } from '../harness/world.ts';
+import { agtOk, git, write } from '../harness/world.ts';
 import { makeThreeSnapshots } from './three-snapshots.ts';
 
 async function resolve(session: TestSession, spec: string, now = new Date('2026-11-20T12:00:00Z')) {
@@ -48,6 +48,16 @@ describe('a snapshot can be named', () => {
     write(join(session.sandbox, 'a'), 'z\n');
     const newest = autocommit(session, '--label', 'one').commit;
     expect(await resolve(session, 'one')).toBe(newest);
+  });
+
+  test('by the id of the call of a tool', async () => {
+    const { session } = makeThreeSnapshots();
+    const tip = () => git(session.repository, 'rev-parse', 'agtsessions/s1');
+    agtOk(session.sandbox, 'session', 'record', '--tool', 'Bash', '--call-id', 'toolu_1');
+    const called = tip();
+    agtOk(session.sandbox, 'session', 'record', '--tool', 'Bash', '--call-id', 'toolu_2');
+    expect(await resolve(session, 'toolu_1')).toBe(called);
+    expect(await resolve(session, 'toolu_2')).toBe(tip());
   });
 });
 

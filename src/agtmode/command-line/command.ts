@@ -110,8 +110,8 @@ export function camelCase(name: string): string {
 
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */
 export const SNAPSHOT_FORMS =
-  'a commit of the shadow branch or its tree, @{<n>} (@{0} is the latest, @{1} the one before), a time, a label, ' +
-  'or the beginning of a label or of a prompt';
+  'a commit of the shadow branch or its tree, @{<n>} (@{0} is the latest, @{1} the one before), a time, the id of a ' +
+  'call, a label, or the beginning of a label or of a prompt';
 
 const flag = (describe: string, alias?: string) =>
   ({ type: 'boolean', default: false, describe, ...(alias && { alias }) }) as const;
