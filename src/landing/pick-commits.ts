@@ -142,7 +142,7 @@ async function resolvePicks(
     const isNumber = /^@(\{\d+\})?$/.test(name);
     const commits = isNumber ? undefined : await resolveCommits(session, name, onto, without);
     const snapshot =
-      history.find(({ commit, call }) => commit === commits?.[0] || call?.id === name) ??
+      history.find(({ commit }) => commit === commits?.[0]) ??
       (commits === undefined ? await findStep(session, history, name, now) : undefined);
     found.push(...(snapshot === undefined ? (commits ?? []) : [snapshot]));
   }

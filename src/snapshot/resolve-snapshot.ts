@@ -106,7 +106,7 @@ async function findByRevisionOrTime(
   if (time === undefined && IN_FUTURE.test(text)) return inFuture(text);
   if (time === undefined) {
     return commit === undefined
-      ? (asHead(history, text) ?? 'it is not a label or its beginning, a commit or a time')
+      ? (asHead(history, text) ?? 'it is not a label or its beginning, a call, a commit or a time')
       : `commit ${shortOid(commit)} is not one of its snapshots`;
   }
   // The clock may have gone backwards since.

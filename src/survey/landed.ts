@@ -39,8 +39,7 @@ export function withFates(landed: readonly Landed[], fates: ReadonlyMap<string, 
   return landed.map((one) => [one, fates.get(one.commit) ?? STANDS] as const);
 }
 
-/** Onto which they were accepted. */
-export function branchesOf(records: readonly SessionRecord[]): string[] {
+export function branchesLandedOn(records: readonly SessionRecord[]): string[] {
   return records.flatMap(({ landed }) => landingsOf(landed).map(({ onto }) => onto));
 }
 
@@ -48,7 +47,7 @@ export function branchesOf(records: readonly SessionRecord[]): string[] {
 export function findFates(
   repository: Repository,
   records: readonly SessionRecord[],
-  refs = readRefs(repository, [], branchesOf(records)),
+  refs = readRefs(repository, [], branchesLandedOn(records)),
 ): ReadonlyMap<string, Fate> {
   const { git, prefixes } = repository;
   const whole = records.flatMap(({ landed, moved }) =>

@@ -18,7 +18,7 @@ import { isEnded } from '../session/state.ts';
 import { workWithShared } from './base-of-work.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type Examined, examineAll, type Work } from './examine.ts';
-import { branchesOf, type Fate, findFates, newestLandings, STANDS, withFates } from './landed.ts';
+import { branchesLandedOn, type Fate, findFates, newestLandings, STANDS, withFates } from './landed.ts';
 import { familyOf, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { findOnlyInSnapshots } from './only-in-snapshots.ts';
 import { type DiffStat, NO_DIFF } from './patches.ts';
@@ -83,7 +83,7 @@ export async function surveySessions(
   const facts = records.map((record) => readSandboxFacts(new Session(repository, record), sessionsDir));
   const reading = readWorkingFiles(repository.git, facts);
   const headRefs = facts.flatMap(({ head }) => head?.ref ?? []);
-  const refs = readRefs(repository, records, [...headRefs, ...branchesOf(records)]);
+  const refs = readRefs(repository, records, [...headRefs, ...branchesLandedOn(records)]);
   const heads = await readHeads(repository, facts, refs);
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
   const tips = sessions.flatMap(({ facts: { starts }, head, base = [], workTip = [], homes }) => {

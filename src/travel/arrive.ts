@@ -71,7 +71,8 @@ export async function leave(
   if (dryRun) return { fork, before: undefined };
   if (isNew && fork !== undefined) {
     await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
-    const { agtDir } = repository; // the last turn is the fork's
+    const { agtDir } = repository;
+    // The last turn of the agent is the fork's. These are only notes.
     attempt(() => cpSync(agentStates(agtDir, session.id), agentStates(agtDir, fork), { recursive: true }));
     endAgentStates(agtDir, fork, new Date(0), now);
     if (local.agent !== undefined) await noteAgent({ repository, id: fork }, local.agent);

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run as runProgram, write } from '../harness/world.ts';
 
 test.each([
   ['shim install in ""', ['shim', 'install', '--dir', ''], 2, /^error: --dir is empty\n/],
@@ -131,4 +131,11 @@ test('shim install makes the directories that are missing', () => {
   const dir = join(makeTempDir('shim'), 'a/b/c');
   expect(agt('/', 'shim', 'install', '--dir', dir).exitCode).toBe(0);
   expect(existsSync(join(dir, 'git'))).toBe(true);
+});
+
+test('-C leads out of a directory that is gone, as in git', () => {
+  const { repository } = makeSession();
+  const script = `mkdir gone && cd gone && rmdir ../gone && exec '${AGT}' -C .. path s1`;
+  const { stdout } = runProgram('sh', ['-c', script], { cwd: repository });
+  expect(stdout.trim()).toBe(agtOk(repository, 'path', 's1'));
 });

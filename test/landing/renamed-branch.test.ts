@@ -53,6 +53,7 @@ test('unaccept takes the work off the branch by its new name; of one that is gon
   agtOk(repository, 'accept', 's1');
   git(repository, 'branch', '-m', 'main', 'trunk');
   expect(agtOk(repository, 'unaccept', 's1')).toContain('\nbranch   trunk is back at ');
+  expect(JSON.parse(agtOk(repository, 'activity', '--json'))[0]).toMatchObject({ onto: 'trunk' });
   expect(git(repository, 'show', 'trunk:a')).toBe('a');
   agtOk(repository, 'accept', 's1', '--onto', 'trunk');
   git(repository, 'switch', '-q', '--orphan', 'other');

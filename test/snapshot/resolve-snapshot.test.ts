@@ -96,10 +96,10 @@ test('a snapshot can be named by the beginning of a label or a prompt, if it is 
 describe('agt gives the reason', () => {
   test.each([
     ['@{3}', /it has 3 snapshots, @\{0\} to @\{2\}/],
-    ['onc', /it is not a label or its beginning, a commit or a time/],
-    ['step 4', /it is not a label or its beginning, a commit or a time/],
-    ['4', /it is not a label or its beginning, a commit or a time/],
-    ['', /it is not a label or its beginning, a commit or a time/],
+    ['onc', /it is not a label or its beginning, a call, a commit or a time/],
+    ['step 4', /it is not a label or its beginning, a call, a commit or a time/],
+    ['4', /it is not a label or its beginning, a call, a commit or a time/],
+    ['', /it is not a label or its beginning, a call, a commit or a time/],
     ['main', /commit [0-9a-f]{10} is not one of its snapshots/],
     ['yesterday', /its first snapshot is from 2/],
   ])('when %j names no snapshot', async (spec, reason) => {

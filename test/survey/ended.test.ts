@@ -78,6 +78,8 @@ test('an accepted session is merged if all of it landed, and as long as its comm
   agtOk(repository, 'accept', 'whole');
   agtOk(repository, 'accept', 'in-part', '--include', 'in-part');
   expect(row()).toEqual([false, true, false]);
+  const { state_at, landed } = JSON.parse(agtOk(repository, 'session', 'show', 'whole', '--json'));
+  expect(state_at).toBe(landed.at);
   expect(agtOk(repository, 'remove', '--merged', '-n')).toBe('');
   git(repository, 'revert', '--no-edit', 'main~1');
   expect(row()).toEqual([false, false, false]);
